@@ -29,18 +29,14 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 class BranchReport(NamedTuple):
-    """The records of a branch, compared with those of the commit where the branch began.
-
-    `changed` has pairs (old, new), `withdrawn` the removed records, `contradictions` pairs (new,
-    old). `stale` has old records with the files that they mention and that the branch changes.
-    """
+    """The records of a branch, compared with those of the commit where the branch began."""
 
     base: str
     added: tuple[Record, ...]
-    changed: tuple[tuple[Record, Record], ...]
-    withdrawn: tuple[Record, ...]
-    contradictions: tuple[tuple[Record, Record], ...]
-    stale: tuple[tuple[Record, tuple[str, ...]], ...]
+    changed: tuple[tuple[Record, Record], ...]  # (old, new)
+    withdrawn: tuple[Record, ...]  # removed
+    contradictions: tuple[tuple[Record, Record], ...]  # (new, old)
+    stale: tuple[tuple[Record, tuple[str, ...]], ...]  # with changed files that they mention
     unreadable: int
 
 
@@ -66,14 +62,18 @@ def of_branch(project: Project, base: str) -> BranchReport:
     changed = [(old, new) for old, new in both if old != new]
     valid = [old for old, new in both if not (new.superseded_by or new.valid_to)]
     stated = [*added, *(new for _, new in changed if not (new.superseded_by or new.valid_to))]
-    named = [(old, _named(old, files)) for old in valid if old not in stated]
+    stale = []
+    for old in (old for old in valid if old not in stated):
+        paths = {path.strip("/") for path in paths_in([old.what, old.why])}
+        touched = tuple(f for f in files if any(f == p or f.endswith(f"/{p}") for p in paths))
+        stale += [(old, touched)] if touched else []
     return BranchReport(
         base or commit[:12],
         tuple(added),
         tuple(changed),
         tuple(record for id_, record in before.items() if id_ not in now),
         tuple((new, old) for new in stated for old in contradicted(new, valid)),
-        tuple((old, paths) for old, paths in named if paths),
+        tuple(stale),
         unreadable,
     )
 
@@ -136,12 +136,6 @@ def _records(content: bytes) -> tuple[dict[str, Record], int]:
     claims, unreadable = claims_read.claims_in(content)
     found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
     return found, unreadable
-
-
-def _named(record: Record, files: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the files that a record mentions."""
-    named = {path.strip("/") for path in paths_in([record.what, record.why])}
-    return tuple(f for f in files if any(f == path or f.endswith(f"/{path}") for path in named))
 
 
 def _said(record: Record) -> str:

@@ -25,8 +25,7 @@ REPAIR_DOMAINS = (
 def settings() -> Settings:
     """Return the settings as hooks read them, but with the current folder as the default project.
 
-    Raises BadInput if config.toml cannot be read, if a file blocks the path of the home, or if the
-    current folder was deleted.
+    Raises BadInput for an unreadable config.toml, an impossible home, or a deleted current folder.
     """
     home = home_path(os.environ)
     above = home

@@ -46,10 +46,8 @@ def show_places(as_json: bool) -> int:
         show.table(("found", "statements", f"new for {name}", "command"), rows)
         show.line("Nothing was changed. --dry-run shows what a command would leave out, and why.")
     elif not problems:
-        show.line(
-            f"Nothing to import for {name} was found on this machine. docs/import.md lists what "
-            "can be imported, such as an export of mem0: memory-fabric import PATH."
-        )
+        others = "docs/import.md lists what can be imported: memory-fabric import PATH."
+        show.line(f"Nothing to import for {name} was found on this machine. {others}")
     show.warn_all(problems)
     return 0
 
@@ -117,12 +115,9 @@ def _unreadable(path: str, error: OSError, what: str) -> BadInput:
 
 def _ambiguous(here: Here, twins: Sequence[str]) -> BadInput:
     also = ", ".join(twins[:MAX_EXAMPLES])
-    return BadInput(
-        "PATH",
-        f"The source names projects without their folder, and {also} may be meant as well as "
-        f"{here.name}.",
-        remedy="Look with --dry-run; --yes imports all of that name into this project.",
-    )
+    text = f"The source names projects without their folder, and {also} may be meant as well as "
+    remedy = "Look with --dry-run; --yes imports all of that name into this project."
+    return BadInput("PATH", f"{text}{here.name}.", remedy=remedy)
 
 
 def _relations(plan: Plan) -> int:
@@ -202,9 +197,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore; restore it unless `dry_run`. `here` allows other projects'
-    pages.
-    """
+    """Show what pages would restore (`here`: any project's); restore it unless `dry_run`."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

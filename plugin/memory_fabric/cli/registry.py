@@ -96,8 +96,8 @@ _PANELS = {
     "For programs": {
         "hook": "Answer one hook event from standard input.",
         "mcp": "Serve the memory to an MCP client on standard input and output.",
-        "statusline": "Print one line for the client's status bar: records known, told "
-        "this session, to review.",
+        "statusline": "Print one line for the client's status bar: records stored, shown in this "
+        "session, to review.",
     },
 }
 COMMANDS = tuple(

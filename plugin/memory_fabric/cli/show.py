@@ -74,11 +74,11 @@ def block(text: str) -> None:
     console().print(_without_controls(text), soft_wrap=True)
 
 
-def styled(text: str, style: str) -> Text:
-    """Return the text in a style, without control characters, for a line or a table cell."""
+def styled(text: str | Text, style: str = "") -> Text:
+    """Return the text in a style, without control characters; a Text is returned as it is."""
     from rich.text import Text
 
-    return Text(printable(text), style=style)
+    return Text(printable(text), style=style) if isinstance(text, str) else text
 
 
 def table(
@@ -87,11 +87,11 @@ def table(
     """Print a table with a header, whose last column takes the remaining width.
 
     In a terminal, texts in the last column are cut to `lines` lines (0: not cut). An `optional`
-    column is left out if all rows have the same value in it, or if the only row has none.
+    column is left out if all rows have the same value in it, or if the only row has no value there.
     """
     from rich.table import Table
 
-    whole = [[_cell(value) for value in row] for row in rows]
+    whole = [[styled(value) for value in row] for row in rows]
     chosen = []
     for n, name in enumerate(columns):
         values = {row[n].plain for row in whole}
@@ -111,12 +111,8 @@ def table(
     out.print(grid)
 
 
-def _cell(value: str | Text) -> Text:
-    return styled(value, "") if isinstance(value, str) else value
-
-
 def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int) -> None:
-    """Cut the last cell of each row to `lines` lines of the width that other columns leave."""
+    """Cut the last cell of each row to `lines` lines, in the width that the others leave."""
     other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
         for n, name in enumerate(names[:-1])
@@ -131,7 +127,7 @@ def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, l
             row[-1] = visible[0].blank_copy("\n").join(visible)
 
 
-def rows(lines: Iterable[Row]) -> None:
+def rows(lines: Iterable[Row], indent: int = 2) -> None:
     """Print an indented table without a header and without a fixed width."""
     from rich.padding import Padding
     from rich.table import Table
@@ -140,21 +136,13 @@ def rows(lines: Iterable[Row]) -> None:
     for cells in lines:
         while len(grid.columns) < len(cells):
             grid.add_column(overflow="fold", no_wrap=len(grid.columns) < len(cells) - 1)
-        grid.add_row(*map(_cell, cells))
-    console().print(Padding(grid, (0, 0, 0, 2), expand=False))
+        grid.add_row(*map(styled, cells))
+    console().print(Padding(grid, (0, 0, 0, indent), expand=False))
 
 
 def facts(*pairs: tuple[str, str]) -> None:
     """Print names and values, one pair per line; pairs with an empty value are skipped."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in pairs:
-        if value:
-            grid.add_row(name, styled(value, ""))
-    console().print(grid)
+    rows(((styled(name, "dim"), value) for name, value in pairs if value), indent=0)
 
 
 def warn(text: str) -> None:

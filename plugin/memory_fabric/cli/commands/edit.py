@@ -71,12 +71,13 @@ def edit(
         fields |= {"tiers": tiers, "undo": undo, "failures": failures}
         return show.json_out(formatting.as_json(new) | fields)
     show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
+    kinds, scopes = (shown_type(old.type), shown_type(new.type)), (old.scope, new.scope)
     show.facts(
         ("what", cut(new.what, MAX_TEXT_CHARS)),
         ("before", cut(old.what, MAX_TEXT_CHARS) if old.what != new.what else ""),
         ("why", cut(new.why, MAX_TEXT_CHARS)),
-        ("type", _arrow(shown_type(old.type), shown_type(new.type))),
-        ("scope", _arrow(old.scope, new.scope)),
+        ("type", " → ".join(kinds) if len(set(kinds)) > 1 else ""),
+        ("scope", " → ".join(scopes) if len(set(scopes)) > 1 else ""),
         ("when", formatting.applies_when(new)),
         ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
         ("relations", formatting.relations(new)),
@@ -86,10 +87,6 @@ def edit(
     show.line(f"{undo} takes this back.")
     show.warn_all(failures)
     return 0
-
-
-def _arrow(old: str, new: str) -> str:
-    return f"{old} → {new}" if old != new else ""
 
 
 def pin(

@@ -63,9 +63,8 @@ def forget(
     confirm: str = option("CODE  Forget exactly the matches of the preview with this code."),
     purge: bool = flag(
         "--purge  Permanently erase all occurrences of the words, or the memory with the id, and "
-        "verify that no file of this memory contains them: tables and indexes, history, journals, "
-        "queues, items to be forwarded, MEMORY.md, logs, pages, sessions, turns of past "
-        "conversations, and all backups, which are replaced by a new one."
+        "verify that no file of this memory contains them: tables, history, journals, queues, "
+        "MEMORY.md, logs, pages, past conversations, and all backups, which a new one replaces."
     ),
     exact: bool = flag("--exact  With --purge: match case; also allows fewer than six characters."),
     inside: bool = flag("--inside  With --purge: also match inside longer words, as in `-pWORD`."),
@@ -83,12 +82,10 @@ def forget(
     cannot be restored. The conversation turn in which a memory was stated can still be found.
 
     With `--purge` the words match as a phrase of whole words; if there is none, the memories that
-    contain each of them. Records, single observations and entities that state them are deleted,
-    as are log lines, tasks of subagents and texts of other programs. In turns, session records
-    and everything else, they are replaced by `[erased]`. A purge cannot be undone; its preview
-    shows where the words occur. An interrupted purge is completed by the next one. Exit code 1 if
-    a file of another project or a configuration file still contains them. Transcripts of Claude
-    Code are not touched.
+    contain each of them. What states them is deleted; in turns and session records, for instance,
+    `[erased]` replaces them. A purge cannot be undone; its preview shows where the words occur. An
+    interrupted purge is completed by the next one. Exit code 1 if a file of another project or a
+    configuration file still contains them. Transcripts of Claude Code are not touched.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:

@@ -41,18 +41,19 @@ def why(
         files = {}
         if isinstance(origin, trace.RecordTrace):
             files = file_states.of_record(memory, origin.record.id)
+    given: dict[str, Any] = {"given_to": _injections_as_json(origin.injections)}
+    given |= {"gone": trace.as_json(origin.deletion)} if origin.deletion else {}
     if isinstance(origin, trace.RecordTrace):
+        record = origin.record
         if as_json:
-            fields = formatting.as_json(origin.record) | show.fields(origin, "store seen_in tiers")
-            show.json_out(fields | _given_and_gone(origin) | ({"files": files} if files else {}))
-        else:
-            record = origin.record
-            head = f"{shown_type(record.type)} {short_id(record.id)}"
-            show.line(f"{head}: {one_line(worded(record))}", "bold")
-            states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
-            removed = ("removed", _deletion(origin.deletion))
-            show.facts(*formatting.origin_facts(origin), ("files", states), removed)
-            _show_injections(origin.injections)
+            fields = formatting.as_json(record) | show.fields(origin, "store seen_in tiers")
+            return show.json_out(fields | given | ({"files": files} if files else {}))
+        head = f"{shown_type(record.type)} {short_id(record.id)}"
+        show.line(f"{head}: {one_line(worded(record))}", "bold")
+        states = "; ".join(f"{path} {FILE_STATES[state]}" for path, state in files.items())
+        removed = ("removed", _deletion(origin.deletion))
+        show.facts(*formatting.origin_facts(origin), ("files", states), removed)
+        _show_injections(origin.injections)
     elif as_json:
         names = "text trust source session agent domain record at"
         observations = [
@@ -61,7 +62,7 @@ def why(
         ]
         entity = {"name": origin.name, "entityType": origin.type}
         entity |= show.fields(origin, "aliases store") | {"observations": observations}
-        show.json_out(entity | _given_and_gone(origin))
+        show.json_out(entity | given)
     else:
         _show_entity(origin)
     return 0
@@ -108,11 +109,6 @@ def _deletion(described: trace.DescribedChange | None) -> str:
         return ""
     change = described.change
     return f"{described.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
-
-
-def _given_and_gone(origin: trace.RecordTrace | trace.EntityTrace) -> dict[str, Any]:
-    fields: dict[str, Any] = {"given_to": _injections_as_json(origin.injections)}
-    return fields | ({"gone": trace.as_json(origin.deletion)} if origin.deletion else {})
 
 
 def _injections_as_json(injections: Iterable[trace.Injection]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -211,13 +211,12 @@ def _write_page(page: pages.Written, folder: str, force: bool, *, quiet: bool) -
     plain = "".join(c if c.isalnum() or c in SIGNS_IN_NAMES else "-" for c in page.name)
     path = os.path.join(folder, f"{plain.strip('. ') or 'project'}.md")
     with show.progress_bar(f"Writing {path}", quiet=quiet) as tell:
-        show.write_file(path, _encoded(page, tell), force)
-    numbers = {name: getattr(page, name) for name in ("records", "entities", "relations")}
-    return {"name": page.name, "text": path, **numbers}
 
+        def encoded() -> Iterator[bytes]:
+            for number, part in enumerate(page.parts, start=1):
+                yield part.encode("utf-8", "replace")
+                if tell:
+                    tell(min(number, page.about_parts), page.about_parts)
 
-def _encoded(page: pages.Written, tell: Callable[[int, int], object] | None) -> Iterator[bytes]:
-    for number, part in enumerate(page.parts, start=1):
-        yield part.encode("utf-8", "replace")
-        if tell:
-            tell(min(number, page.about_parts), page.about_parts)
+        show.write_file(path, encoded(), force)
+    return {"name": page.name, "text": path} | show.fields(page, "records entities relations")

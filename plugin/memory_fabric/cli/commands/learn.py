@@ -82,7 +82,15 @@ def learn(
             return import_sources.undo_last(settings, as_json, runs.FILE)
     if accept or drop:
         return _decide(settings, accept or (), drop or (), as_json)
-    moved = _moved(folder or ())
+    moved = {}
+    for pair in folder or ():
+        old, sign, new = pair.partition("=")
+        new = os.path.realpath(os.path.expanduser(new)) if new else ""
+        if not (old and sign and os.path.isdir(new)):
+            text = f"--folder {pair} names no folder that exists." if sign else f"No = in {pair}."
+            remedy = "Use --folder OLD=NEW with the old path and the folder where it is now."
+            raise BadInput("--folder", text, remedy=remedy)
+        moved[os.path.abspath(os.path.expanduser(old))] = new
     now_s = time.time()
     failed: list[str] = []
     sessions = past_sessions.make(settings, transcript_roots(os.environ), now_s, moved, failed)
@@ -109,19 +117,6 @@ def learn(
         show.lines(reasons)
         return 0
     return _run(settings, unread, as_json)
-
-
-def _moved(pairs: Sequence[str]) -> dict[str, str]:
-    moved = {}
-    for pair in pairs:
-        old, sign, new = pair.partition("=")
-        new = os.path.realpath(os.path.expanduser(new)) if new else ""
-        if not (old and sign and os.path.isdir(new)):
-            text = f"--folder {pair} names no folder that exists." if sign else f"No = in {pair}."
-            remedy = "Use --folder OLD=NEW with the old path and the folder where it is now."
-            raise BadInput("--folder", text, remedy=remedy)
-        moved[os.path.abspath(os.path.expanduser(old))] = new
-    return moved
 
 
 def _preview(

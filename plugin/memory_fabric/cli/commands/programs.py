@@ -20,10 +20,10 @@ def mcp() -> int:
 
 
 def statusline() -> int:
-    """Print one line for the client's status bar: records known, told this session, to review.
+    """Print one line for the client's status bar: records stored, shown in this session, to review.
 
-    It reads the client's JSON object from standard input, or takes the current folder in a
-    terminal. It writes nothing, never fails and ends within two seconds: with an empty line if
+    It reads the client's JSON object from standard input; in a terminal it uses the current
+    folder. It writes nothing, never fails and ends within two seconds: with an empty line if
     the input is unusable. `setup --statusline` enters it into Claude Code's settings.
     """
     from memory_fabric.hooks.session import status_line

@@ -53,13 +53,11 @@ def recall(
     """Search memories, best match first, or list the newest.
 
     Filters are options or part of the query: `type:decision`, `scope:user`,
-    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`,
-    `category:`, `since:2026-01-01`,
-    `before:2026-06-01`. All of them must match; for a repeated option, or values separated by
-    commas (`type:decision,pattern`, `domain:"legal advisor"`), any one. `in the code_reviewer
-    domain` is a filter, too, if memory has such a domain. Results of one domain have the heading
-    `[Domain-Filtered Memory (expert_domain=…)]`. If nothing matches the filters, it says so; the
-    search is not widened.
+    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `category:`,
+    `since:2026-01-01`, `before:2026-06-01`. All of them must match; for a repeated option, or
+    values separated by commas (`type:decision,pattern`, `domain:"legal advisor"`), any one. `in the
+    code_reviewer domain` is a filter, too, if memory has such a domain. If nothing matches the
+    filters, it says so; the search is not widened.
 
     The query may also contain `as_of:2026-01-15` (the memory as it was then) and
     `"an exact phrase"`. If nothing contains the phrase, its words are searched for, and a note
@@ -79,23 +77,13 @@ def recall(
     from memory_fabric.semantic.measure import measure_for
 
     now, text = ids.timestamp(), " ".join(words or ())
-    options = {
-        "domain": domain,
-        "project": project,
-        "type": kind,
-        "agent": agent,
-        "scope": scope,
-        "session": session,
-        "category": category,
-        "since": since,
-        "before": before,
-    }
-    query: dict[str, Any] = {
-        "limit": limit,
-        "depth": depth,
-        "as_of": times.stated(as_of, now, "--as-of") if as_of else "",
-        "filters": filters.stated({n: v for n, v in options.items() if v}, now, field="--"),
-    }
+    wanted: dict[str, Any] = {"domain": domain, "project": project, "type": kind, "agent": agent}
+    wanted |= {"scope": scope, "session": session, "category": category}
+    wanted |= {"since": since, "before": before}
+    wanted = {name: value for name, value in wanted.items() if value}
+    query: dict[str, Any] = {"limit": limit, "depth": depth}
+    query["as_of"] = times.stated(as_of, now, "--as-of") if as_of else ""
+    query["filters"] = filters.stated(wanted, now, field="--")
     with environment.open_memory() as memory:
         fabric = Fabric(visible_to_process(memory), now, measure_for(memory.settings))
         if explain and text:
@@ -113,13 +101,8 @@ def recall(
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
         show.json_out(explaining.answer_as_json(answer))
-    else:
-        _show(answer)
-    return 0 if answer.hits else 3
-
-
-def _show(answer: Answer) -> None:
-    show.lines(filter(None, (render.filter_label(answer.query.filters),)), "dim")
+        return 0 if answer.hits else 3
+    show.lines((render.filter_label(answer.query.filters),), "dim")
     if answer.query.filters.as_of:
         show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
@@ -128,6 +111,7 @@ def _show(answer: Answer) -> None:
     else:
         show.line("Nothing found.")
     _show_notes(answer)
+    return 0 if answer.hits else 3
 
 
 def _show_notes(answer: Answer) -> None:
@@ -167,7 +151,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
 
 def _show_explained(explained: Any) -> None:
     answer, verdicts = explained.answer, explained.verdicts
-    show.lines(filter(None, (render.filter_label(answer.query.filters),)), "dim")
+    show.lines((render.filter_label(answer.query.filters),), "dim")
     words = ", ".join(f"{word} ×{strength:g}" for word, strength in explained.words)
     show.line(f"searched for: {words or 'names and filters only'}", "dim")
     for rank, hit in enumerate(answer.hits, 1):

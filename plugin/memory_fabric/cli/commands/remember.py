@@ -25,11 +25,7 @@ LESSON = "What to do instead?"
 
 
 class Confirmation(NamedTuple):
-    """A stored record with the facts that its author should know.
-
-    `left_out` counts the characters that were cut off; `lacks_lesson` is set if it failed and no
-    text says what to do instead.
-    """
+    """A stored record with the facts that its author should know."""
 
     record: models.Record
     repeated: bool
@@ -38,8 +34,8 @@ class Confirmation(NamedTuple):
     replaced: list[models.Record]
     opposite: list[models.Record]
     failures: list[str]
-    left_out: int = 0
-    lacks_lesson: bool = False
+    left_out: int  # number of characters that were cut off
+    lacks_lesson: bool  # It failed, and no text says what to do instead.
 
 
 def remember(
@@ -71,24 +67,21 @@ def remember(
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    Shows the type and id, the new and known entities, the relations, the number of observations
-    in the graph, the tiers that hold it, and the memories that it replaces, which are those of
-    `--instead-of` and no others. The same words again strengthen the known memory, and add a
-    reason or lesson that it lacks; the same words with the opposite outcome are another memory.
+    Shows what was stored and where, and the memories that it replaces: those of `--instead-of`
+    and no others. The same words again strengthen the known memory, and add a reason or lesson
+    that it lacks; the same words with the opposite outcome are another memory.
 
     Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
     the agent's name, else `general` (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated
     domain, it is that one in any case.
 
-    Up to three memories that contradict it are shown, and not changed: "earlier, 2026-01-03:
-    failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)"; for one that states another
+    Up to three memories that contradict it are shown, and not changed; for one that states another
     choice, also the command that replaces it.
 
     For a failure without a reason or lesson, a terminal first asks what to do instead (Return
-    stores it without); outside a terminal it is stored, and the last line shows how to add the
-    lesson. A text of more than 16,384 characters is cut at a word, with a notice of how many were
-    cut. Exit code 2 for an empty text, for one that is only a secret, for two outcomes at once,
-    and with `--global` for a word that may name a person, company or location.
+    stores it without); else the last line shows how to add the lesson. A text of more than 16,384
+    characters is cut at a word. Exit code 2 for an empty text, for one that is only a secret, for
+    two outcomes, and with `--global` for a word that may name a person, company or location.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
@@ -136,9 +129,25 @@ def remember(
             lesson = typer.prompt(LESSON, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
-        stored = _store(memory, complete, agent, replaced)
-    asks_lesson = failed and models.lacks_lesson(stored.record)
-    confirmation = stored._replace(left_out=left_out, lacks_lesson=asks_lesson)
+        from memory_fabric.capture.remember import state  # late: not needed to reject a text
+
+        provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
+        stored, is_new = state(memory, complete, provenance, replaced)
+        if stored is None:
+            text = "The record was written but cannot be found."
+            raise StoreUnavailable("", text, remedy="Run memory-fabric doctor.")
+        memory.flush()
+        confirmation = Confirmation(
+            stored,
+            not is_new,
+            graph_rows(memory, stored, repeated=not is_new),
+            resolve.tiers_holding(memory, stored.id),
+            memory.find_records("superseded_by = ?", (stored.id,)),
+            contradiction.contradicting(memory, stored),
+            memory.failures,
+            left_out,
+            failed and models.lacks_lesson(stored),
+        )
     if as_json:
         return show.json_out(_as_json(confirmation))
     _show(confirmation)
@@ -154,18 +163,17 @@ def _checked(
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
     kind = models.record_type(kind)
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
-        outcome = "--success" if success else "--failed"
-        text = f"{outcome} and --type {kind} contradict each other."
+        text = f"{'--success' if success else '--failed'} and --type {kind} contradict each other."
         raise BadInput("--type", text, remedy="Use one of them.")
     if instead and not failed:
         text = "--instead is the lesson of a failure."
         raise BadInput("--instead", text, remedy="Add --failed, or give a reason with --why.")
     if kind and kind not in models.STATED_TYPES:
-        text = f"There is no type {kind!r}."
-        raise BadInput("--type", text, remedy=f"Use {', '.join(RECORD_TYPES)}.")
+        text, types = f"There is no type {kind!r}.", ", ".join(RECORD_TYPES)
+        raise BadInput("--type", text, remedy=f"Use {types}.")
     if scope and scope not in models.SCOPES:
-        text = f"There is no scope {scope!r}."
-        raise BadInput("--scope", text, remedy=f"Use {', '.join(models.SCOPES)}.")
+        text, scopes = f"There is no scope {scope!r}.", ", ".join(models.SCOPES)
+        raise BadInput("--scope", text, remedy=f"Use {scopes}.")
     if for_all and scope not in ("", "global"):
         text = f"--global contradicts --scope {scope}."
         raise BadInput("--global", text, remedy="Use one of them.")
@@ -229,28 +237,6 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
     as_stated = show.fields(stated, "category scope domain evidence")
     return record._replace(outcome=outcome, **as_stated)
-
-
-def _store(
-    memory: Memory, complete: models.Record, agent: str, replaced: Sequence[str]
-) -> Confirmation:
-    from memory_fabric.capture.remember import state  # imported late: not needed to reject a text
-
-    provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
-    stored, is_new = state(memory, complete, provenance, replaced)
-    if stored is None:
-        text = "The record was written but cannot be found."
-        raise StoreUnavailable("", text, remedy="Run memory-fabric doctor.")
-    memory.flush()
-    return Confirmation(
-        stored,
-        not is_new,
-        graph_rows(memory, stored, repeated=not is_new),
-        resolve.tiers_holding(memory, stored.id),
-        memory.find_records("superseded_by = ?", (stored.id,)),
-        contradiction.contradicting(memory, stored),
-        memory.failures,
-    )
 
 
 def _as_json(confirmation: Confirmation) -> dict[str, Any]:

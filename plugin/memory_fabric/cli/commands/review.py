@@ -99,9 +99,13 @@ def candidates(
 
 
 def show_waiting(heading: str, waiting: Sequence[models.Record]) -> None:
+    """Print a heading and a table of candidates."""
     show.line(heading, style="bold")
-    columns = ("id", "type", "since", "said by", "what")
-    show.table(columns, map(_row, waiting), optional=("said by",))
+    rows = []
+    for r in waiting:
+        by, text = formatting.speaker(r.source, r.trust), "\n".join(_lines_of(r))
+        rows.append((short_id(r.id), models.shown_type(r.type), r.created_at[:10], by, text))
+    show.table(("id", "type", "since", "said by", "what"), rows, optional=("said by",))
 
 
 def say_done(decisions: Sequence[Done], as_json: bool) -> None:
@@ -114,16 +118,6 @@ def say_done(decisions: Sequence[Done], as_json: bool) -> None:
         show.line(f"{decision.capitalize()}: {about}")
     if len(decisions) > LISTED:
         show.line(f"and {len(decisions) - LISTED} more")
-
-
-def _row(record: models.Record) -> Sequence[str]:
-    return (
-        short_id(record.id),
-        models.shown_type(record.type),
-        record.created_at[:10],
-        formatting.speaker(record.source, record.trust),
-        "\n".join(_lines_of(record)),
-    )
 
 
 def _lines_of(candidate: models.Record) -> list[str]:
@@ -284,7 +278,8 @@ def stale(
             for record in altered[:limit]
         ]
         counts = {"changed_files": rows, "total_changed_files": len(altered)}
-        show.json_out({**_report_as_json(report), **counts, "failures": memory.failures})
+        stale_rows = {"total": report.total, "stale": list(map(_stale_as_json, report.shown))}
+        show.json_out({**stale_rows, **counts, "failures": memory.failures})
     else:
         if report.shown or not altered:
             _show_report(report, NO_FILES if files else NOTHING_STALE)
@@ -320,10 +315,6 @@ def _show_report(report: reviewing.Report, nothing: str = NOTHING_STALE) -> None
     more = report.total - len(report.shown)
     if more > 0:
         show.line(f"and {more} more recent ones (--limit)", "dim")
-
-
-def _report_as_json(report: reviewing.Report) -> dict[str, Any]:
-    return {"total": report.total, "stale": list(map(_stale_as_json, report.shown))}
 
 
 def _stale_as_json(stale: reviewing.Stale) -> dict[str, Any]:
@@ -366,11 +357,13 @@ def prune(
                 pruned = reviewing.prune(memory, report.shown, by, now, tell)
     if as_json:
         outcome = {
+            "total": report.total,
+            "stale": list(map(_stale_as_json, report.shown)),
             "pruned": len(pruned.removed),
             "changed_meanwhile": list(map(_stale_as_json, pruned.kept)),
             "undo": f"memory-fabric undo {pruned.undo}" if pruned.undo else "",
         }
-        show.json_out({**_report_as_json(report), **outcome})
+        show.json_out(outcome)
         return 0 if report.shown else 3
     if pruned.kept:
         items = (stale.item for stale in pruned.kept)

@@ -112,7 +112,11 @@ def _test(command: str, path: str, as_json: bool) -> int:
     action = matching.action_of(tool, dict(arguments), os.getcwd())
     applied = matching.applying(loaded, action, roots)
     applied_ids = {rule.record.id for rule in applied}
-    reasons = {r.record.id: _why_not(r) for r in loaded if r.record.id not in applied_ids}
+    reasons = {}
+    for other in (rule for rule in loaded if rule.record.id not in applied_ids):
+        calls = [f"{b.text} in {b.folder}" if b.folder else b.text for b in other.bindings]
+        when = f"its When: {str(other.record.evidence[WHEN])!r} names no command, path or activity"
+        reasons[other.record.id] = f"bound to {', '.join(calls)}" if calls else when
     results = [(rule, effects.stated_effect(rule.record, rule.binding)) for rule in applied]
     if as_json:
         rows = [
@@ -134,13 +138,6 @@ def _test(command: str, path: str, as_json: bool) -> int:
         show.line("No rule is about this.", "dim")
     show.lines((f"{short_id(id_)} is not: {why}." for id_, why in reasons.items()), "dim")
     return 0 if applied else 3
-
-
-def _why_not(rule: BoundRule) -> str:
-    if not rule.bindings:
-        return f"its When: {str(rule.record.evidence[WHEN])!r} names no command, path or activity"
-    bindings = (f"{b.text} in {b.folder}" if b.folder else b.text for b in rule.bindings)
-    return f"bound to {', '.join(bindings)}"
 
 
 def _change(action: str, name: str, as_json: bool) -> int:

@@ -64,14 +64,9 @@ def serve(
     the page, for clients without a local memory. Each key acts for a member, whose rights the
     database checks; several servers may run side by side.
 
-    Examples:
-
         memory-fabric serve --open
-
         memory-fabric serve --new-key laptop
-
         memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
-
         memory-fabric serve --team postgresql://fabric@db.example.org/team
     """
     text = "--new-key, --list-keys and --drop-key exclude each other."
@@ -82,18 +77,8 @@ def serve(
     place: dict[str, Any] = {"host": host, "port": port, "allowed": allow_host or ()}
     if team:
         key = (name, member, domain) if new_key else None
-        workers = workers or 1
         return _serve_team(
-            settings,
-            team,
-            read,
-            space,
-            insecure,
-            key,
-            list_keys,
-            drop_key,
-            workers=workers,
-            **place,
+            settings, team, read, space, insecure, key, list_keys, drop_key, workers or 1, **place
         )
     if read or space or member or domain or insecure:
         text = "--read, --space, --member, --domain and --insecure need --team."
@@ -105,16 +90,13 @@ def serve(
 
     server = Server(settings, workers=workers, **place)
     show.line(f"The memory of {os.getcwd()}: {server.address}")
-    _tell_how_to_stop(is_local=server.is_local)
     if opens and show.can_open_page():
         # Open the page in a thread, because some browsers do not return before they are closed.
         address = server.address_for_once()
         Thread(target=show.open_page, args=(address,), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
-    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
-    server.run()
-    return 0
+    return _run(server)
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
@@ -132,14 +114,18 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
     show.warn(f"the installation took {time.monotonic() - began_s:.0f} s.")
 
 
-def _tell_how_to_stop(*, is_local: bool) -> None:
+def _run(server: Any) -> int:
+    """Run a Server or TeamServer until Ctrl-C."""
     show.line("Press Ctrl-C to stop.", style="dim")
     sys.stdout.flush()
-    if not is_local:
+    if not server.is_local:
         show.warn(
             "other machines can reach this address, and everything is sent unencrypted, "
             "including keys: put TLS in front of it (docs/http.md)."
         )
+    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
+    server.run()
+    return 0
 
 
 def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
@@ -168,6 +154,7 @@ def _serve_team(
     key: tuple[str, str, str] | None,
     list_keys: bool,
     drop_key: str,
+    workers: int,
     **place: Any,
 ) -> int:
     """Serve a space until Ctrl-C; or create, list or drop keys (`key`: name, member, domain)."""
@@ -206,13 +193,10 @@ def _serve_team(
                 if not keys:
                     show.line(f"There is no key. {MAKE_TEAM_KEY} makes one.")
         return 0
-    server = TeamServer(settings, dsn, space, read, insecure=insecure, **place)
+    server = TeamServer(settings, dsn, space, read, insecure=insecure, workers=workers, **place)
     show.line(f"The memory of the space {space}: {server.address}")
     show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
-    _tell_how_to_stop(is_local=server.is_local)
-    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
-    server.run()
-    return 0
+    return _run(server)
 
 
 def viz(
@@ -237,9 +221,7 @@ def viz(
         memory-fabric viz
         memory-fabric viz cursor-pagination --mermaid --depth 2
     """
-    if as_mermaid and as_json:
-        text = "--mermaid and --json exclude each other."
-        raise BadInput("--json", text, remedy="Use one of them.")
+    exclusive("--json", "--mermaid and --json exclude each other.", as_mermaid, as_json)
     form = MERMAID if as_mermaid else JSON if as_json else PAGE
     if depth and not (name and as_mermaid):
         text = "--depth needs an entity and a drawing."
@@ -247,7 +229,17 @@ def viz(
     with environment.open_memory() as memory:
         picture = _picture(memory, form, name or "")
         kept_at = saved_pages.path_of(memory.settings.home, memory.project)
-    content = _content(picture, name, form, depth or 1)
+    from memory_fabric.viewer.page import mermaid, number_of, page
+
+    focus = None if name is None else number_of(picture, name)
+    if form == MERMAID:
+        content = mermaid(picture, focus=focus, depth=depth or 1)
+    else:
+        picture |= {} if focus is None else {"focus": picture["entities"][focus]["name"]}
+        is_data = form == JSON
+        content = (
+            json.dumps(picture, indent=2, ensure_ascii=False) + "\n" if is_data else page(picture)
+        )
     if out == show.STREAM or (form != PAGE and not out):
         sys.stdout.buffer.write(content.encode("utf-8", "replace"))
         return 0
@@ -277,16 +269,3 @@ def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
         raise NotFound("memory", text, remedy=remedy)
     show.warn_all(memory.failures)
     return drawn
-
-
-def _content(picture: dict[str, Any], name: str | None, form: str, depth: int) -> str:
-    from memory_fabric.viewer.page import mermaid, number_of, page
-
-    focus = None if name is None else number_of(picture, name)
-    if form == MERMAID:
-        return mermaid(picture, focus=focus, depth=depth)
-    if focus is not None:
-        picture = picture | {"focus": picture["entities"][focus]["name"]}
-    if form == JSON:
-        return json.dumps(picture, indent=2, ensure_ascii=False) + "\n"
-    return page(picture)

@@ -58,7 +58,12 @@ def share(
     if forget and action != "off":
         raise BadInput("--forget", "--forget needs off.", remedy="Use share off --forget.")
     with environment.open_memory() as memory:
-        project = _shareable(memory)
+        project = memory.project
+        if project is None or memory.mirror is not None:
+            raise NotFound("project", "This folder has no project whose records could be shared.")
+        if location.is_in_home(memory, project):
+            text = f"The records of {project.name} are outside it, not in git: {project.local}."
+            raise BadInput("share", text, remedy="See docs/tiers.md.")
         todo: list[str] = []
         deleted = 0
         if action == "on":
@@ -76,11 +81,9 @@ def share(
         state = _state_of(memory, project, todo, deleted)
     if as_json:
         show.json_out(state._asdict())
-        return 1 if state.failures else 0
-    for line in (*_lines(action, state, memory), *_lines_of_others(state, forget, yes)):
-        show.line(line)
-    for failure in state.failures:
-        show.warn(failure)
+    else:
+        show.lines((*_lines(action, state, memory), *_lines_of_others(state, forget, yes)))
+        show.warn_all(state.failures)
     return 1 if state.failures else 0
 
 
@@ -103,17 +106,6 @@ def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int)
     )
 
 
-def _shareable(memory: Memory) -> Project:
-    """Return the project. Raises NotFound if there is none, BadInput if git lacks its records."""
-    project = memory.project
-    if project is None or memory.mirror is not None:
-        raise NotFound("project", "This folder has no project whose records could be shared.")
-    if location.is_in_home(memory, project):
-        text = f"The records of {project.name} are outside it, not in git: {project.local}."
-        raise BadInput("share", text, remedy="See docs/tiers.md.")
-    return project
-
-
 def _hidden_by(project: Project) -> list[str]:
     """Return the reasons why git does not see the shared records."""
     if not os.path.exists(os.path.join(project.root, ".git")):
@@ -123,15 +115,12 @@ def _hidden_by(project: Project) -> list[str]:
         return []
     # Running git here is safe: git and the repository are the user's own, and without fsmonitor git
     # starts no program that the repository specifies.
-    command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index"]
+    path = location.shared_file(project)
+    command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index", path]
     try:
+        root = project.root
         process = subprocess.run(
-            [*command, location.shared_file(project)],
-            cwd=project.root,
-            capture_output=True,
-            text=True,
-            timeout=GIT_S,
-            check=False,
+            command, cwd=root, capture_output=True, text=True, timeout=GIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
@@ -139,12 +128,8 @@ def _hidden_by(project: Project) -> list[str]:
     pattern = rule.rpartition(":")[2]
     if process.returncode or pattern.startswith("!"):
         return []
-    where, _, _ = rule.rpartition(":")
-    return [
-        f"Git ignores it because of {pattern} in {where}. Remove the pattern, or run git add "
-        "--force "
-        f"{location.shared_file(project)} once."
-    ]
+    cause = f"Git ignores it because of {pattern} in {rule.rpartition(':')[0]}."
+    return [f"{cause} Remove the pattern, or run git add --force {path} once."]
 
 
 def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:

@@ -184,9 +184,8 @@ def queue(
     text.
     """
     ids = named or []
-    for typed in ids:
-        if encodable(typed) != typed:
-            raise BadInput("ID", f"{encodable(typed)!r} is not an id.")
+    if bad := [encodable(typed) for typed in ids if encodable(typed) != typed]:
+        raise BadInput("ID", f"{bad[0]!r} is not an id.")
     if action in ("list", "work") and (ids or everything):
         raise BadInput("ID", f"{action} takes neither an id nor --all.")
     if action == "show" and (len(ids) != 1 or everything):
@@ -214,9 +213,16 @@ def queue(
             raise NotFound("--all", "No text is dead.", remedy=remedy)
         if action == "show":
             return _show_text(memory, texts[0], as_json)
-        if action == "retry":
-            return _retry(memory, texts, as_json)
-        return _drop(memory, texts, yes, as_json)
+        if action == "drop":
+            return _drop(memory, texts, yes, as_json)
+        number = ingest_queue.retry(memory, [text.id for text in texts], time.time())
+    if as_json:
+        show.json_out({"retried": number})
+        return 0 if number else 3
+    show.line(f"{many(number, 'text')} can be processed now: run memory-fabric queue work --once.")
+    others = (text for text in texts if text.state in ("done", "working"))
+    show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)
+    return 0 if number else 3
 
 
 def _list_texts(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
@@ -267,17 +273,6 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     )
     show.line(ingest.session_summary or "The text has expired or was purged.")
     return 0
-
-
-def _retry(memory: Memory, texts: Sequence[QueuedText], as_json: bool) -> int:
-    number = ingest_queue.retry(memory, [text.id for text in texts], time.time())
-    if as_json:
-        show.json_out({"retried": number})
-        return 0 if number else 3
-    show.line(f"{many(number, 'text')} can be processed now: run memory-fabric queue work --once.")
-    others = (text for text in texts if text.state in ("done", "working"))
-    show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)
-    return 0 if number else 3
 
 
 def _drop(memory: Memory, texts: Sequence[QueuedText], yes: bool, as_json: bool) -> int:
