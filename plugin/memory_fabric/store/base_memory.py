@@ -204,11 +204,10 @@ class BaseMemory:
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if os.path.lexists(path):
             expect_file(path)  # a pipe or device can be neither opened nor rebuilt
-        if self._repair and is_suspect(path):
+        is_gone = is_lost(path, self.journal_of(kind))
+        if self._repair and (is_gone or is_suspect(path)):
             return self._rebuilt(path, kind)
-        if is_lost(path, self.journal_of(kind)):
-            if self._repair:
-                return self._rebuilt(path, kind)
+        if is_gone:
             problem = f"{path} was removed or emptied; its journal and backups are there."
             remedy = "The next session start builds it again, or memory-fabric repair."
             raise StoreUnavailable(path, problem, remedy=remedy)

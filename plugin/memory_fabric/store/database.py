@@ -9,15 +9,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from memory_fabric import deadline
-from memory_fabric.errors import (
-    DeadlinePassed,
-    StoreCorrupt,
-    StoreNewer,
-    StoreReadOnly,
-    StoreRefuses,
-    StoreUnavailable,
-)
+from memory_fabric import deadline, errors
+from memory_fabric.errors import DeadlinePassed, StoreCorrupt, StoreReadOnly, StoreUnavailable
 from memory_fabric.models import Graph
 from memory_fabric.store import files, schema
 from memory_fabric.store.files import as_address
@@ -48,7 +41,7 @@ _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = 
     (("SQLITE_FULL",), StoreUnavailable, "The disk is full.", "Free some space."),
     (_BUSY, StoreUnavailable, "Another process is writing this memory.", ""),
     (("SQLITE_IOERR",), StoreUnavailable, "The disk refused {path}: {error}.", _DISK),
-    (_REFUSED, StoreRefuses, "{path}: {error}.", ""),
+    (_REFUSED, errors.StoreRefuses, "{path}: {error}.", ""),
 )
 # The bound parameters of a query.
 Values = Sequence[Any]
@@ -203,7 +196,7 @@ class Transaction:
         if self.database.newer:
             problem = "A newer memory-fabric has changed this memory."
             remedy = "Restart Claude Code so that every process runs the same release."
-            raise StoreNewer(self.database.path, problem, remedy=remedy)
+            raise errors.StoreNewer(self.database.path, problem, remedy=remedy)
         return connection
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:

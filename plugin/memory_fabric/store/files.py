@@ -319,8 +319,7 @@ def write_atomic(
                 os.fsync(handle)
         finally:
             os.close(handle)
-        replace = still is None or still()
-        if replace:
+        if still is None or still():
             _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
             return True
     except BaseException:

@@ -55,8 +55,7 @@ class Memory(BaseMemory):
         With `repair`, a damaged database is set aside and rebuilt; otherwise, using it raises an
         error.
         """
-        project = _project_of(settings)
-        memory = cls(settings, project, repair=repair)
+        memory = cls(settings, _project_of(settings), repair=repair)
         memory.follow_switches()
         return memory
 

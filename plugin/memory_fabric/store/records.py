@@ -79,9 +79,7 @@ def have_same_text(one: Record, other: Record) -> bool:
 def key_of(what: str) -> str:
     """Return stemmed words, cut with a checksum: equal for equal texts, rarely for others."""
     key = " ".join(loose_stem(w) for w in words(what))
-    if len(key) <= MAX_KEY_CHARS:
-        return key
-    return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
+    return key if len(key) <= MAX_KEY_CHARS else f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
@@ -91,8 +89,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
     found_by = [str(record.evidence.get(key) or "") for key in FOUND_BY]
     about = " ".join([*(e.name for e in record.entities), *record.alternatives, *found_by]).strip()
-    extra = index_extra(f"{record.what} {record.why} {about}")
-    searched = (key_of(record.what), about, extra)
+    searched = (key_of(record.what), about, index_extra(f"{record.what} {record.why} {about}"))
     encoded, sightings = json.dumps(body, ensure_ascii=False), max(1, len(sessions))
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])

@@ -57,11 +57,9 @@ def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = Fal
 
 def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply a valid operation within the caller's transaction; return its result."""
-    applied = c.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
-    if applied.fetchone():
+    if c.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,)).fetchone():
         return {"applied_before": True}
-    apply_kind = KINDS[operation.kind].apply
-    result, inverse = apply_kind(c, operation.payload, operation.provenance)
+    result, inverse = KINDS[operation.kind].apply(c, operation.payload, operation.provenance)
     result |= _verified(c, operation.kind, operation.payload, result)
     # True if a known record was only read again, or a deletion found nothing to delete.
     is_repeated = bool(result.get("repeated")) and not inverse
@@ -127,8 +125,7 @@ def is_local(operation: Operation) -> bool:
 
 def as_object(operation: Operation) -> Json:
     """Return the operation as a JSON object, for a line of the queue or the journal."""
-    fields = ("id", "kind", "store", "payload")
-    line = {name: getattr(operation, name) for name in fields}
+    line = {name: getattr(operation, name) for name in ("id", "kind", "store", "payload")}
     return line | {"provenance": operation.provenance._asdict()}
 
 
@@ -153,9 +150,7 @@ def _harmless(value: Any) -> Any:
         return encodable(unfenced(value))
     if isinstance(value, dict):
         return {encodable(str(k)): _harmless(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_harmless(v) for v in value]
-    return value
+    return [_harmless(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def names_in(kind: str, payload: Payload) -> list[str]:
@@ -177,10 +172,18 @@ def split(
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
         return [(store, dict(payload)) for store in stores]
     field, name_fields = KINDS[kind].items
+    in_project, in_user = living.get("project", set()), living.get("user", set())
     parts: dict[str, list[Any]] = {}
     for item in payload[field]:
-        names = {item[name] for name in name_fields}
-        parts.setdefault(_store_of(kind, names, living, unavailable), []).append(item)
+        names, store = {item[name] for name in name_fields}, "project"
+        if names <= in_user and not names & in_project:
+            store = "user"
+        elif kind == "add_observations" and not names & (in_project | in_user):
+            name = next(iter(names))
+            if not unavailable:
+                raise NotFound(name, f"Entity with name {name} not found")
+            store = "user" if "project" not in unavailable else "project"
+        parts.setdefault(store, []).append(item)
     return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
@@ -207,20 +210,6 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         placed = [(positions[tuple(item[f] for f in fields)].pop(), item) for item in answers]
         whole[field] = [item for _, item in sorted(placed, key=lambda pair: pair[0])]
     return whole
-
-
-def _store_of(
-    kind: str, names: set[str], living: Mapping[str, set[str]], unavailable: Collection[str]
-) -> str:
-    in_project, in_user = living.get("project", set()), living.get("user", set())
-    if names <= in_user and not names & in_project:
-        return "user"
-    if kind == "add_observations" and not names & (in_project | in_user):
-        name = next(iter(names))
-        if not unavailable:
-            raise NotFound(name, f"Entity with name {name} not found")
-        return "user" if "project" not in unavailable else "project"
-    return "project"
 
 
 def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:

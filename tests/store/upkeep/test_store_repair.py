@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,18 @@ def test_two_backups_of_a_large_database_are_kept(
     copies = [backup.create(path) for _ in range(4)]
 
     assert backup.list_backups(path) == [copies[3], copies[2]]
+
+
+def test_second_and_fraction_in_the_name_of_a_backup_are_of_one_moment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    monkeypatch.setattr(time, "time_ns", lambda: 1_800_000_000_002_000_000)
+
+    copy = backup.create(opened(memory).path)
+
+    assert copy.endswith("-20270115T080000-002000000.db")
 
 
 def test_a_killed_backup_damages_no_other_and_the_next_repair_uses_a_complete_one(

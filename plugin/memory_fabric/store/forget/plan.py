@@ -86,8 +86,7 @@ class Found:
     everywhere: bool = False
 
     def __len__(self) -> int:
-        memories = len(self.records) + len(self.entities) + len(self.observations)
-        return memories + len(self.turns)
+        return len(self.records) + len(self.entities) + len(self.observations) + len(self.turns)
 
     @property
     def code(self) -> str:
@@ -136,8 +135,7 @@ def find(memory: Memory, text: str) -> Found:
         about = [record for id_ in ids for record in memory.find_records("id = ?", (id_,))]
         keys = {name_key(entity.name) for entity in entities}
         alone = tuple(r for r in about if keys.issuperset(map(name_key, named_in(r))))
-        about_others = tuple(r for r in about if r not in alone)
-        found = Found(text, alone, tuple(entities), kept=about_others)
+        found = Found(text, alone, tuple(entities), kept=tuple(r for r in about if r not in alone))
     else:
         found = _by_words(memory, text)
     if not found:
@@ -331,8 +329,7 @@ def _by_words(memory: Memory, text: str) -> Found:
     records: list[Record] = []
     observations: list[FoundText] = []
     for database in memory.databases():
-        session = memory.settings.session
-        for hit in search.records(database, match, MAX_FOUND, session=session):
+        for hit in search.records(database, match, MAX_FOUND, session=memory.settings.session):
             records += memory.find_records("id = ?", (str(hit.metadata["record"]),))
         observations += [
             FoundText(hit.entity, hit.text, database.kind)

@@ -79,8 +79,7 @@ def find(
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
-        remedy = "Purge from a shell, outside of an isolated domain."
-        raise BadInput("text", problem, remedy=remedy)
+        raise BadInput("text", problem, remedy="Purge from a shell, outside of an isolated domain.")
     if plan.names_id(text.removeprefix("r:")):  # the form in which team status shows ids
         text = text.removeprefix("r:")
     found = _by_id(memory, text) if plan.names_id(text) else None

@@ -253,8 +253,7 @@ def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
 
 def _scrub_records(c: Connection, target: PurgeTarget) -> int:
     changed = 0
-    concerned = target.names or target.asked
-    for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
+    for record, seen in records.find(c, "1", (), limit=-1) if target.names or target.asked else ():
         whole = records.as_object(record)
         payload = scrub_log.without("remember", {"record": whole}, target)
         if payload is not None and payload["record"] != whole:

@@ -62,8 +62,7 @@ def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
         database = memory.database(kind, create=False)
         if database is None:
             continue
-        payload = write.cleaned(part["forget"])
-        memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
+        memory.apply_now(Operation(ids.new_id(), "forget", write.cleaned(part["forget"]), by, kind))
         with database.transaction() as c:
             purge_rows.log_tombstones(c, target_in(plan, memory, database), by)
 
@@ -109,10 +108,7 @@ def erase(
             memory.mirror.erase(memory, unshared.is_in)
         for number, (_, database) in enumerate(databases):
             start = 30 + 40 * number // of
-
-            def tell(done: int, all_: int, start: int = start) -> None:
-                progress(start + 40 * done // (all_ * of), 100)
-
+            tell = lambda n, all_, at=start: progress(at + 40 * n // (all_ * of), 100)  # noqa: E731
             purge_rows.compact(database, tell)
     return rows
 

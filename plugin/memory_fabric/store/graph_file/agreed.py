@@ -7,7 +7,6 @@ lines are in a separate file, named after the digest of the content.
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -173,7 +172,7 @@ def signature_of(path: str) -> Signature:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not stat.S_ISREG(status.st_mode):
+    if status.st_mode & files.FILE_KIND != files.REGULAR:
         raise OSError("it is not a file")
     return status.st_size, status.st_mtime_ns, status.st_ino
 

@@ -219,19 +219,9 @@ def import_file(
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
     """Append bad lines to a file, redacted as one text (a key may span several). Raises OSError."""
     numbered = list(bad_lines)
-    texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in numbered])
-    origin = {"file": source, "at": ids.timestamp()}
-    lines = (
-        origin | {"number": bad.number, "because": bad.because, "line": text}
-        for (bad, _), text in zip(numbered, texts, strict=True)
-    )
-    files.append_lines(path, lines)
-
-
-def _redacted(lines: Sequence[str]) -> list[str]:
-    """Redact the lines as one text. Unchanged lines keep their indexes. A text that replaces
-    several lines gets the index of the first of them, and the others become empty.
-    """
+    lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
+    # Unchanged lines keep their indexes. A text that replaces several lines gets the index of the
+    # first of them, and the others become empty.
     redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
     for place, text in enumerate(redacted_lines):
@@ -247,7 +237,10 @@ def _redacted(lines: Sequence[str]) -> list[str]:
         redacted[number], done, lost = line, same[next_] + 1, number + 1
     if lost < len(lines):
         redacted[lost] = "\n".join(redacted_lines[done:])
-    return redacted
+    origin = {"file": source, "at": ids.timestamp()}
+    rows = zip(numbered, redacted, strict=True)
+    entries = ({"number": bad.number, "because": bad.because, "line": t} for (bad, _), t in rows)
+    files.append_lines(path, (origin | entry for entry in entries))
 
 
 class _FileItems:

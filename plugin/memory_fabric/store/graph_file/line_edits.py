@@ -122,8 +122,7 @@ def _names_in(removed: Mapping[str, Any]) -> list[str]:
 
 
 def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
-    names = [part for part in touched if not isinstance(part, Relation)]
-    entities, _ = graph.opened(db, names, 0)
+    entities, _ = graph.opened(db, [part for part in touched if not isinstance(part, Relation)], 0)
     lines: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
     for part in touched:
         if isinstance(part, Relation) and graph.stated_at(db, part):

@@ -195,8 +195,7 @@ class Mirror:
         after = State(None, digest, edits.seq, edits.operation)
         after = agreed.save_edits(self.home, state, after, marks, edits.new)
         self._note_own(db, edits.replaced, edits.new)
-        has_edits = edits.added or edits.replaced
-        written = self._written(whole, state) if has_edits else state.signature
+        written = self._written(whole, state) if edits.added or edits.replaced else state.signature
         if written is None:
             return False
         self._agree(db, written, after)

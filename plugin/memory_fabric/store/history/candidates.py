@@ -36,8 +36,7 @@ _UNCONFIRMED = (
 
 def waiting(memory: Memory) -> list[Record]:
     """Return the candidates of this project and of the user: repeated ones first, then newest."""
-    candidates = memory.find_records(_CANDIDATE, (), MAX_LISTED)
-    return sorted(candidates, key=said_again, reverse=True)
+    return sorted(memory.find_records(_CANDIDATE, (), MAX_LISTED), key=said_again, reverse=True)
 
 
 def said_again(candidate: Record) -> int:

@@ -96,8 +96,7 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
         part, database = _find_entity(memory, entity)
         return [_aliases_of(database, part.name)]
     query = "SELECT name FROM entities WHERE id IN (SELECT entity FROM aliases) ORDER BY name"
-    databases = memory.databases()
-    return [_aliases_of(db, name) for db in databases for (name,) in db.rows(query)]
+    return [_aliases_of(db, name) for db in memory.databases() for (name,) in db.rows(query)]
 
 
 def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:

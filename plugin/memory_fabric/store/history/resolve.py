@@ -76,8 +76,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
         "JOIN aliases AS a ON a.entity = e.id WHERE a.alias = ?1 "
         "AND NOT EXISTS (SELECT 1 FROM entities WHERE name = ?1)"
     )
-    databases = memory.databases()
-    return [(db.kind, name) for db in databases for (name,) in db.rows(query, (text,))]
+    return [(db.kind, name) for db in memory.databases() for (name,) in db.rows(query, (text,))]
 
 
 def names_of(memory: Memory, text: str) -> set[str]:

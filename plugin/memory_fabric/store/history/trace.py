@@ -171,8 +171,7 @@ def sessions(databases: Iterable[Database]) -> set[str]:
 def span(databases: Iterable[Database]) -> tuple[str, str]:
     """Return the times at which a hook first and last ran in these databases; empty if none did."""
     spans = [row for database in databases if (row := database.row(_SPAN)) and row[0]]
-    first = min((row[0] for row in spans), default="")
-    return first, max((row[1] for row in spans), default="")
+    return min((row[0] for row in spans), default=""), max((row[1] for row in spans), default="")
 
 
 def transcript_folders(databases: Iterable[Database]) -> list[str]:

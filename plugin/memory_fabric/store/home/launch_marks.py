@@ -52,8 +52,7 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
     file costs a start of Python, and the next transaction creates a missing one.
     """
     try:
-        states = connection.execute(_HELD).fetchone()
-        for kind, is_held in zip(KINDS, states, strict=True):
+        for kind, is_held in zip(KINDS, connection.execute(_HELD).fetchone(), strict=True):
             path = mark_path(database_path, kind)
             if bool(is_held) == os.path.exists(path):
                 continue
@@ -141,8 +140,7 @@ def is_plain(folder: str) -> bool:
 
 def forget_places(home: str) -> None:
     """Remove stored projects of launch folders, as after a switch; the next hook restores each."""
-    top = os.path.join(home, LAUNCH)
-    for folder, _, names in os.walk(top, topdown=False):
+    for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))
         _remove(folder, os.rmdir)

@@ -22,13 +22,25 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     """Make a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"
+    second, fraction = divmod(time.time_ns(), 10**9)  # read once, or the order would be wrong
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(second)) + f"-{fraction:09d}"
     stem = os.path.splitext(os.path.basename(path))[0]
     copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")
-    os.close(os.open(copy + ".tmp", os.O_RDWR | os.O_CREAT, 0o600))
+    begun = copy + ".tmp"
+    os.close(os.open(begun, os.O_RDWR | os.O_CREAT, 0o600))
+    tell = progress or (lambda _done, _of: None)
     try:
-        _copy(path, copy + ".tmp", progress)
-        os.replace(copy + ".tmp", copy)
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(begun)) as target:
+            if progress is not None:
+                # In a transaction, because a write by another process would restart the backup.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            pages = PAGES if progress else -1
+            source.backup(target, pages=pages, progress=lambda _, left, of: tell(of - left, of))
+            target.execute("PRAGMA journal_mode = DELETE")
+        if not is_sound(begun):
+            raise sqlite3.DatabaseError(f"the copy of {path} could not be read back")
+        os.replace(begun, copy)
     except (OSError, sqlite3.Error, KeyboardInterrupt):
         for ending in (".tmp", ".tmp-journal"):
             files.remove(copy + ending)
@@ -79,18 +91,3 @@ def is_sound(path: str, *, whole: bool = True) -> bool:
             return bool(connection.execute(query).fetchone() == ("ok",))
     except sqlite3.Error:
         return False
-
-
-def _copy(path: str, target: str, progress: Progress | None) -> None:
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
-        if progress is None:
-            source.backup(copy)
-        else:
-            # In a transaction, because a write by another process would restart the backup.
-            source.execute("BEGIN")
-            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            tell = progress
-            source.backup(copy, pages=PAGES, progress=lambda _, left, of: tell(of - left, of))
-        copy.execute("PRAGMA journal_mode = DELETE")
-    if not is_sound(target):
-        raise sqlite3.DatabaseError(f"the copy of {path} could not be read back")

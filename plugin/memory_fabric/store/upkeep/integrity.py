@@ -188,8 +188,7 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
         yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
         return
     if bad:
-        numbers = first_of(map(str, bad), MAX_SHOWN)
-        text = f"{len(bad)} lines cannot be read: {numbers}."
+        text = f"{len(bad)} lines cannot be read: {first_of(map(str, bad), MAX_SHOWN)}."
         yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
 
 
