@@ -102,7 +102,7 @@ class Memory(BaseMemory):
         return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return a view of these domains if this class has its own views; see scoped_memory."""
+        """Return a view of these domains, or None if `scoped_memory` must create the view."""
         return None
 
     def remember(
@@ -152,11 +152,12 @@ class Memory(BaseMemory):
         return records.from_object(stored) if stored else None
 
     def forget(self, record_ids: list[str], by: Provenance) -> int:
-        """Forget these records in both databases; return how many there were."""
+        """Forget the records with these ids in both databases; return the count of forgotten
+        records.
+        """
         count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
-            ids_stored = [id_ for id_ in record_ids if database.row(stored, (id_,))]
-            if ids_stored:
+            if ids_stored := [id_ for id_ in record_ids if database.row(stored, (id_,))]:
                 result = self.write("forget", {"ids": ids_stored}, by, store=database.kind)
                 count += int(result.get("deleted", 0))
         return count

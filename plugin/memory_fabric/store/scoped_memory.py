@@ -79,7 +79,9 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only these domains, of those that the memory shows."""
+    """Return a view that reads and writes only these domains, as far as the memory shows them
+    itself.
+    """
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -168,7 +170,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Give an addition a domain that is visible here, and limit a deletion to these. Raises
+        """Give an addition a visible domain, and limit a deletion to the visible domains. Raises
         NotFound.
         """
         if self.hidden:
@@ -225,7 +227,9 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return a SELECT per table for views that show these domains, or hide them if `hidden`."""
+    """Return a SELECT for each table, for views that show only these domains, or hide them
+    (`hidden`).
+    """
     # A view accepts no bound parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"

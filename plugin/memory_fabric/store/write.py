@@ -48,8 +48,7 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
 def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = False) -> list[Json]:
     """Apply operations in one transaction, all or none. Raises like `apply`."""
     for operation in changes:
-        problem = kinds.problem(operation.kind, operation.payload)
-        if problem:
+        if problem := kinds.problem(operation.kind, operation.payload):
             raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
         return [apply_within(connection, change, is_new=are_new) for change in changes]
@@ -112,7 +111,9 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
 
 
 def is_logged(operation: Operation) -> bool:
-    """Return True if the operation is logged: not for turns, others' records, and local records."""
+    """Return False for operations that are not logged: on turns, on others' records, on local
+    records.
+    """
     # The text of these operations must not be copied: it expires, or belongs to others.
     return KINDS[operation.kind].is_logged and not is_local(operation)
 

@@ -77,7 +77,7 @@ def test_records_are_told_with_type_and_id(memory: Memory) -> None:
 
     assert lines[0] == f"undid: forgot {what}"
     assert lines[1:] == [f"forgot {what}", f"strengthened {what}", f"remembered {what}"]
-    changes = [one.change for one in trace.history(memory, record.id, 50)]
+    changes = trace.history(memory, record.id, 50)
     assert [change.undone for change in changes] == [False, True, False, False]
     assert changes[0].by["author"] == "ann"
 

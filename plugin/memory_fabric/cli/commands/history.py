@@ -10,6 +10,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import shown_type, worded
 from memory_fabric.store.history import changes, trace
 from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.history.undo import Undone
 from memory_fabric.store.projects import file_states
 from memory_fabric.text import cut, one_line
@@ -104,11 +105,10 @@ def _show_injections(injections: Iterable[trace.Injection]) -> None:
         show.line("given to no session yet")
 
 
-def _deletion(described: trace.DescribedChange | None) -> str:
-    if described is None:
+def _deletion(change: Change | None) -> str:
+    if change is None:
         return ""
-    change = described.change
-    return f"{described.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
+    return f"{change.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
 
 
 def _injections_as_json(injections: Iterable[trace.Injection]) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def history(
     if as_json:
         show.json_out([trace.as_json(change) for change in described])
     elif described:
-        _show_changes((d, f"(undone) {d.what}" if d.change.undone else d.what) for d in described)
+        _show_changes((d, f"(undone) {d.what}" if d.undone else d.what) for d in described)
     elif not name:
         show.line("Nothing has changed yet.")
     if name and not described:
@@ -139,13 +139,13 @@ def history(
     return 0 if described else 3
 
 
-def _show_changes(phrases: Iterable[tuple[trace.DescribedChange, str]]) -> None:
+def _show_changes(phrases: Iterable[tuple[Change, str]]) -> None:
     """Print changes with their phrases; if there are several authors, print the authors too."""
     pairs = list(phrases)
-    authors = {str(described.change.by.get("author") or "") for described, _ in pairs}
+    authors = {str(change.by.get("author") or "") for change, _ in pairs}
     rows = []
-    for described, phrase in pairs:
-        change, by = described.change, dict(described.change.by)
+    for change, phrase in pairs:
+        by = dict(change.by)
         if len(authors) < 2:
             by.pop("author", None)
         at = f"{change.at[:10]} {change.at[11:16]}"
@@ -183,21 +183,21 @@ def undo(
         results = {result.change.id: result for result in undone}
         rows = []
         for entry in described:
-            result = results.get(entry.change.id)
-            because = result.because if result else undoing.prospect(entry.change)
+            result = results.get(entry.id)
+            because = result.because if result else undoing.prospect(entry)
             undo_id = result.by if result else ""
             rows.append(trace.as_json(entry) | {"undo": undo_id, "because": because})
         show.json_out({"undone": sum(bool(result.by) for result in undone), "changes": rows})
     elif undoes:
         _say_undone(described, undone)
     else:
-        prospects = [(d, undoing.prospect(d.change)) for d in described]
+        prospects = [(d, undoing.prospect(d)) for d in described]
         _show_changes((d, f"(stays: {why}) {d.what}" if why else d.what) for d, why in prospects)
         show.line("This would be undone; nothing was changed. Use --yes to undo it.")
     return 0 if not undone or any(result.by for result in undone) else 1
 
 
-def _say_undone(described: Sequence[trace.DescribedChange], undone: Sequence[Undone]) -> None:
+def _say_undone(described: Sequence[Change], undone: Sequence[Undone]) -> None:
     undo_ids = [result.by for result in undone if result.by]
     are_many = len(undo_ids) > MAX_NAMED
     if are_many:
@@ -209,7 +209,7 @@ def _say_undone(described: Sequence[trace.DescribedChange], undone: Sequence[Und
         text = entry.what.rstrip(".")
         if not result.by:
             show.warn(f"not undone, {result.because}: {entry.what}")
-        elif entry.change.kind == changes.LEARN:
+        elif entry.kind == changes.LEARN:
             show.line(f"Undone: {text}. Its turns are deleted.")
             show.line("memory-fabric learn reads them again; learn --undo is for all projects.")
         elif text.startswith(UNDID) and not are_many:
@@ -217,5 +217,5 @@ def _say_undone(described: Sequence[trace.DescribedChange], undone: Sequence[Und
             show.line(f"Redone: {text.removeprefix(UNDID)}. {again}")
         elif not are_many:
             show.line(f"Undone: {text}. memory-fabric undo {short_id(result.by)} redoes it.")
-            if entry.change.kind == "ingest":
+            if entry.kind == "ingest":
                 show.line("Its turns stay until they expire, like those of sessions.")

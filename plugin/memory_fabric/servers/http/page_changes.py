@@ -152,7 +152,7 @@ def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
     described = [trace.described(memory, change) for change in chosen]
     code = _code_of(chosen)
     if asked.code is None:
-        rows = [trace.as_json(row) | {"because": undoing.prospect(row.change)} for row in described]
+        rows = [trace.as_json(row) | {"because": undoing.prospect(row)} for row in described]
         return {"preview": {"id": target.id, "changes": rows, "code": code}}
     _require_code(asked.code, code, "The change is not as it was shown")
     undone = undoing.undo(memory, chosen, BY)

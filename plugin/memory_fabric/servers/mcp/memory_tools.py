@@ -14,6 +14,7 @@ from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import trace
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
@@ -380,11 +381,10 @@ def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
         yield f"- {_short(statement.text)} (said by {by})"
 
 
-def _change_line(described: trace.DescribedChange) -> str:
-    change = described.change
+def _change_line(change: Change) -> str:
     undone = ", undone" if change.undone else ""
     who = _by(change.by, change.at)
-    return f"* {ids.short_id(change.id)} {_short(described.what)} ({who}{undone})"
+    return f"* {ids.short_id(change.id)} {_short(change.what)} ({who}{undone})"
 
 
 def _by(known: Mapping[str, Any], at: str) -> str:

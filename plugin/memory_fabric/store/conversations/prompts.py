@@ -41,7 +41,9 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
-    """Copy these prompts, typed in other sessions, to a fork whose transcript repeats them."""
+    """Copy prompts that were typed in other sessions to a fork, whose transcript repeats the
+    prompts.
+    """
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT INTO prompts (session, created_at, text, origin, answered) "

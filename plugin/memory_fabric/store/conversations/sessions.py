@@ -138,7 +138,7 @@ def state_of(
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return those of these memories that were ever shown to this agent of a session."""
+    """Return the memories, of these names, that were ever shown to this agent of a session."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
@@ -202,7 +202,7 @@ def record_told(db: Database, session: str, channel: str, now: str, told: Iterab
 
 
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
-    """Save that a session's notes have ended these records, for `closed_elsewhere`."""
+    """Save that a session's notes have ended these records, so that other sessions are informed."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
@@ -225,8 +225,7 @@ def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> 
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
         keys = {part[0] for part in before}
-        new = {part[0]: [*part, 0] for part in parts if part[0] not in keys}
-        if new:
+        if new := {part[0]: [*part, 0] for part in parts if part[0] not in keys}:
             _save_feedback(c, session, [*before, *new.values()])
     return set(new)
 

@@ -61,7 +61,7 @@ def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
 
 
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
-    """Save for each of these rows whether the item was followed."""
+    """Save, by row number, whether each shown item was followed."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",

@@ -165,7 +165,7 @@ def by_id(memory: Memory, text: str) -> Found:
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
-    """Return the matches of a request if the code matches them. Raises NotFound, BadInput."""
+    """Return the matches of a request if their code equals this code. Raises NotFound, BadInput."""
     found = find(memory, text)
     if found.code != code:
         problem = f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten."
@@ -194,7 +194,9 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence about the memories that hold again without these records, or ""."""
+    """Return a sentence that lists the memories that hold again once these records are forgotten,
+    or "".
+    """
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
@@ -222,7 +224,7 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Return the entities with these names, and what will be deleted with each of them."""
+    """Return the entities with these names, and what is deleted together with each entity."""
     entities = []
     for name in names:
         row = database.row(

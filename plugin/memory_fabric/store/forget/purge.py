@@ -73,7 +73,7 @@ def find(
 ) -> Found:
     """Return what a purge would erase: the memory with this id, else the words in every text.
 
-    If the words occur nowhere in this order, the memories that contain each of them are returned.
+    If no text contains the words in this order, the memories that contain each word are returned.
     Raises NotFound; BadInput for fewer than six characters (unless an id or `exact`), and in a
     session that sees only some domains.
     """
@@ -137,7 +137,7 @@ def purge(
 def purge_exactly(
     memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
 ) -> Purged:
-    """Erase these matches like `purge`, but without comparing them with a preview."""
+    """Purge these matches without comparing them with a preview."""
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)
@@ -320,7 +320,7 @@ def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
         entities=len({*stated["entityNames"], *target.names}),
         observations=len(texts) if words else 0,
         blocks=counts.pop("blocks") + counts.pop("checkpoints") + counts.pop("prompts"),
-        inside=len(purge_rows.tables_with_inside(database, target)) if words else 0,
+        inside=purge_rows.count_inside(database, target) if words else 0,
         mentions=sum(n for name in names for (n,) in database.rows(_MENTIONS, (name,))),
         shared=len(purge_rows.shared_texts(database, target)),
         **counts,

@@ -121,8 +121,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             names=every.names | target.names,
             said=every.said | target.said,
         )
-    waiting = journal.waiting_files(folder)
-    if waiting:
+    if waiting := journal.waiting_files(folder):
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -107,7 +106,9 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of those rows of TEXTS that contain purged text or are a purged turn."""
+    """Return the keys of the rows of a table in TEXTS that contain purged text or are a purged
+    turn.
+    """
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -119,18 +120,17 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
     ]
 
 
-def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
-    """Return, for each text that contains the words only inside longer words, its table."""
+def count_inside(database: Database, target: PurgeTarget) -> int:
+    """Count the texts that contain the words inside longer words."""
     wide = target.asked.anywhere()
-    return [
-        table
-        for table, _, text, _ in _with(_cells(database.connection, wide), 2, wide)
-        if len(wide.spans(text)) > len(target.asked.spans(text))
-    ]
+    cells = _with(_cells(database.connection, wide), 2, wide)
+    return sum(len(wide.spans(text)) > len(target.asked.spans(text)) for _, _, text, _ in cells)
 
 
 def compact(database: Database, progress: Progress | None = None) -> None:
-    """Rebuild indexes, drop free pages and the WAL. Raises StoreUnavailable if others read."""
+    """Rebuild indexes, drop free pages and the write-ahead log. Raises StoreUnavailable if others
+    read.
+    """
     connection = database.connection
     try:
         with database.transaction() as c:
@@ -150,12 +150,10 @@ def compact(database: Database, progress: Progress | None = None) -> None:
         raise translated(database.path, error) from error
 
 
-def bytes_held(database: Database, sought: Sought) -> Counter[str]:
-    """Count the bytes of matching text left in each table; empty if there are none."""
-    counts: Counter[str] = Counter()
-    for table, _, text, _ in _with(_cells(database.connection, sought), 2, sought):
-        counts[table] += sought.bytes_in(text)
-    return +counts
+def bytes_held(database: Database, sought: Sought) -> int:
+    """Count the bytes of matching text in the tables of a database."""
+    cells = _with(_cells(database.connection, sought), 2, sought)
+    return sum(sought.bytes_in(text) for _, _, text, _ in cells)
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
@@ -279,7 +277,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Empty purged texts and set them to done; their rows still guard the idempotency key."""
+    """Empty ingested texts with purged text; their rows stay, because of the idempotency key."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()

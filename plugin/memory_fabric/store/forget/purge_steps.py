@@ -144,8 +144,8 @@ def verify(
     with opened(memory, where) as databases:
         target = replace(target_of(plan), texts=_unshared_texts(memory, plan, databases))
         for _, database in databases:
-            sizes[database.path] += purge_rows.bytes_held(database, target.sought).total()
-        inside = sum(len(purge_rows.tables_with_inside(db, target)) for _, db in databases)
+            sizes[database.path] += purge_rows.bytes_held(database, target.sought)
+        inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
     # In both cases a database file's bytes contain the words, so only its tables are checked.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)

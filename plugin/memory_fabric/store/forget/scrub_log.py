@@ -123,7 +123,7 @@ def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mappi
 def without_steps(
     steps: Sequence[Mapping[str, Any]], target: PurgeTarget
 ) -> list[Mapping[str, Any]]:
-    """Return operations (kind, payload) without purged content; drop those left empty."""
+    """Return operations (kind, payload) without purged content; drop operations left empty."""
     pairs = ((step, without(step["kind"], step["payload"], target)) for step in steps)
     return [
         step if payload is step["payload"] else {**step, "payload": payload}

@@ -70,7 +70,7 @@ class Sought:
         return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass") if spans else text
 
     def spans(self, text: str | bytes) -> list[tuple[int, int]]:
-        """Return the matches as byte ranges (start, end), in order; overlapping ones are merged."""
+        """Return the matches as byte ranges (start, end), in order; merge overlapping ranges."""
         joined: list[tuple[int, int]] = []
         for start, end in sorted(self._spans(_bytes(text))):
             if joined and start < joined[-1][1]:
@@ -88,8 +88,8 @@ class Sought:
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def condition(self, columns: Iterable[str]) -> str:
-        """Return an SQL condition that is true for every row with a match in one of these columns;
-        it may be true for other rows, too.
+        """Return an SQL condition that is true for every row with a match in one of these columns,
+        and possibly for other rows.
         """
         runs = {_longest_run(needle.text)[:MAX_RUN_CHARS].decode() for needle in self._needles}
         if not runs:
@@ -106,8 +106,7 @@ class Sought:
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         folded, mark = b"", MARK.encode()
         for needle in self._needles:
-            run = _longest_run(needle.text)
-            if run:
+            if run := _longest_run(needle.text):
                 folded = folded or data.lower()
                 # Memory never escapes ASCII letters itself, but another program may.
                 if run not in folded and not _ESCAPED_ASCII.search(folded):

@@ -136,7 +136,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Return the last agreed lines; empty if they are lost, so that no line counts as removed."""
+    """Return the last agreed lines, or none if the file is lost: then no line counts as removed."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():

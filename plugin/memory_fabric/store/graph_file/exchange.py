@@ -281,7 +281,7 @@ class _FileItems:
                 yield item
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
-        """Yield only the file's relations, and count nothing."""
+        """Yield the file's relations only; items and bad lines were counted by `entities`."""
         for _, line in lines(stream, self._max_line_bytes):
             try:
                 item = read(line)

@@ -82,7 +82,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return what these operations changed; None if one is unusual or if there are too many."""
+    """Return the items that these operations changed; None if one is unusual or too large."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -149,7 +149,7 @@ def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, by
 
 
 def edited(content: bytes, edits: Edits) -> bytes | None:
-    """Return the content with these edits; None unless each old line is in it exactly once."""
+    """Return the content with these edits; None if the content lacks an old line or repeats it."""
     if content and not content.endswith(b"\n"):
         content += b"\n"
     for old, new in edits.replaced.items():

@@ -90,7 +90,7 @@ def digest_of(*part: str) -> str:
 
 
 def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
-    """Return the digests of all parts of these items; None items are skipped."""
+    """Return the digests of all parts of these items, without items that are None."""
     parts = set()
     for item in items:
         if isinstance(item, Entity):
@@ -118,8 +118,7 @@ def merge_changes(
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
     stated = [_item(line) for mark, line in now.items() if line and mark not in before]
     ours = ours._replace(removed=ours.removed | _removed_since(db, were, stated))
-    removed = _Parts(were)
-    if removed:
+    if removed := _Parts(were):
         removed.exclude(filter(None, now.values()))
         differs = removed.exclude_own(ours)
         for relations in _chunks(list(removed.relations)):
@@ -199,7 +198,7 @@ class _Parts:
         return bool(self.names or self.relations)
 
     def exclude(self, lines: Iterable[bytes]) -> None:
-        """Take out the parts that these lines also contain."""
+        """Remove the parts that these lines also contain."""
         for item in map(_item, lines):
             if isinstance(item, Relation):
                 self.relations.pop(item, None)
@@ -209,7 +208,7 @@ class _Parts:
                     self.texts[item.name].pop(text, None)
 
     def exclude_own(self, ours: Ours) -> bool:
-        """Take out the database's own additions; return True if there were any."""
+        """Remove the database's own additions; return True if there were any."""
         pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
         texts = [pair for pair in pairs if digest_of(SAID, *pair) in ours.added]
         names = [pair[0] for pair in self.names.items() if digest_of(*pair) in ours.added]

@@ -271,7 +271,9 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply changes by others; return the state, `owed` if the file now lacks own changes."""
+        """Apply changes by other programs; return the state, `owed` if the file lacks own changes
+        now.
+        """
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         # A retry after a failure makes no second copy, which would have less content.

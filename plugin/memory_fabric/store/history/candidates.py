@@ -46,7 +46,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Save that the session was shown these candidates, so that repeating one confirms nothing."""
+    """Save that the session was shown these candidates, so that a repetition confirms nothing."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return

@@ -23,7 +23,9 @@ _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "int
 
 
 class Change(NamedTuple):
-    """One logged operation; `by` is its provenance, and applying `inverse` undoes it."""
+    """One logged operation; `by` is its provenance, and applying `inverse` undoes it. `what` is a
+    phrase that describes it, if `trace` returned the change.
+    """
 
     id: str
     kind: str
@@ -33,6 +35,7 @@ class Change(NamedTuple):
     store: str
     seq: int
     undone: bool
+    what: str = ""
 
     @property
     def at(self) -> str:

@@ -33,13 +33,6 @@ _STATING = (
 _STATEMENT_FIELDS = "text trust source session agent domain record created_at".split()
 
 
-class DescribedChange(NamedTuple):
-    """A change with `what`, a phrase that describes it."""
-
-    change: Change
-    what: str
-
-
 class Injection(NamedTuple):
     """One injection of a memory: the session (and its agent), the channel, and the time."""
 
@@ -58,7 +51,7 @@ class RecordTrace(NamedTuple):
     store: str
     tiers: tuple[str, ...]
     injections: tuple[Injection, ...]
-    deletion: DescribedChange | None = None
+    deletion: Change | None = None
 
 
 class Statement(NamedTuple):
@@ -84,7 +77,7 @@ class EntityTrace(NamedTuple):
     store: str
     statements: tuple[Statement, ...]
     injections: tuple[Injection, ...]
-    deletion: DescribedChange | None = None
+    deletion: Change | None = None
 
 
 class GraphRows(NamedTuple):
@@ -96,16 +89,15 @@ class GraphRows(NamedTuple):
     relations: int = 0
 
 
-def as_json(described: DescribedChange) -> Json:
+def as_json(change: Change) -> Json:
     """Return a change as JSON, redacted by the current rules."""
-    change = described.change
     by = {k: v for k, v in change.by.items() if v and k != "at"}
     fields: dict[str, Any] = {"id": change.id, "kind": change.kind, "at": change.at, "by": by}
-    fields |= {"store": change.store, "what": described.what, "undone": change.undone}
+    fields |= {"store": change.store, "what": change.what, "undone": change.undone}
     return fields | {"payload": redact.redacted_object(change.payload)}
 
 
-def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
+def history(memory: Memory, name: str | None, limit: int) -> list[Change]:
     """Return changes of one entity or record, even if deleted, or all changes; newest first."""
     listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
     return [described(memory, change) for change in listed[:limit]]
@@ -130,10 +122,10 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
     return _deleted_entity(memory, name)
 
 
-def described(memory: Memory, change: Change) -> DescribedChange:
+def described(memory: Memory, change: Change) -> Change:
     """Return a change with a phrase that describes it, redacted by the current rules."""
     phrase = changes.summary(change, lambda id_: changes.find(memory, change.store, id_))
-    return DescribedChange(change, redact.without_secrets(phrase))
+    return change._replace(what=redact.without_secrets(phrase))
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:

@@ -59,7 +59,5 @@ def _path(home: str, call: str) -> str:
 
 
 def _age_s(path: str, now_s: float) -> float:
-    try:
-        return now_s - os.stat(path).st_mtime
-    except FileNotFoundError:
-        return float("inf")
+    stamp = files.stamp(path)
+    return now_s - stamp[1] / 1e9 if stamp else float("inf")

@@ -108,7 +108,7 @@ def _unbound_path(database_path: str) -> str:
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:
-    """Store a launch folder's project for the launcher, if the launcher looks up such a path."""
+    """Store the project of a launch folder for the launcher, if it can look up the path."""
     if not is_plain(folder):
         return
     path, line = place_path(home, folder), f"{project_id}\n"

@@ -17,8 +17,7 @@ KEY_BYTES, MAX_BYTES = 32, 4096
 def key_of(home: str) -> bytes:
     """Return the key of this home, created on first use. Raises OSError, TimeoutError."""
     path = os.path.join(home, KEY)
-    key = _read(path)
-    if key:
+    if key := _read(path):
         return key
     # Created once, and nothing can be queued without the key, so this may exceed an event's time.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):

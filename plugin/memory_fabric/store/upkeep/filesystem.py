@@ -58,7 +58,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Return temporary files of killed processes, without the user's files with such names."""
+    """Return temporary files of killed processes, but no files of the user with similar names."""
     temporary = []
     for path in paths:
         stem, ending = os.path.splitext(path)
