@@ -88,8 +88,7 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If only the file was removed or replaced, append its unexported operations to the
-            # journal.
+            # If only the file was removed or replaced, save its operations in the journal.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -163,17 +162,13 @@ class BaseMemory:
         return write.combine(kind, whole, list(map(self._apply, changes)))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change that is never queued. Raises NotFound, BadInput, StoreUnavailable,
-        DeadlinePassed.
-        """
+        """Apply a change, or raise NotFound, BadInput, StoreUnavailable, DeadlinePassed."""
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Return a sanitised operation to apply; `stamp` completes its provenance. Raises
-        StoreUnavailable.
-        """
+        """Return a sanitised operation; `stamp` completes `by`. Raises StoreUnavailable."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # imported late: recall does not need it

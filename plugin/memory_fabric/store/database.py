@@ -69,8 +69,7 @@ class Database:
         # True if this class polls for the write lock itself (`prioritize_writes`).
         self.prioritized = False
         self.busy_ms = -1
-        # For `commit_held`: True if changes wait for it, their number, and True if one must be
-        # durable.
+        # For `commit_held`: True if changes wait, their number, and True if one must be durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -84,9 +83,7 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Give changes priority over a process that writes all the time, for which SQLite waits
-        ever longer.
-        """
+        """Give changes priority over a process that writes all the time: SQLite does not."""
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.prioritized = True

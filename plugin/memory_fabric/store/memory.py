@@ -152,9 +152,7 @@ class Memory(BaseMemory):
         return records.from_object(stored) if stored else None
 
     def forget(self, record_ids: list[str], by: Provenance) -> int:
-        """Forget the records with these ids in both databases; return the count of forgotten
-        records.
-        """
+        """Forget the records with these ids in both databases; return how many were there."""
         count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
             if ids_stored := [id_ for id_ in record_ids if database.row(stored, (id_,))]:

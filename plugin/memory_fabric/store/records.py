@@ -77,17 +77,13 @@ def have_same_text(one: Record, other: Record) -> bool:
 
 @lru_cache(1000)  # cached: each record's key is computed several times while storing
 def key_of(what: str) -> str:
-    """Return the stemmed words of a text, cut with a checksum: texts with equal words have equal
-    keys.
-    """
+    """Return a text's stemmed words, cut with a checksum: equal words have equal keys."""
     key = " ".join(loose_stem(w) for w in words(what))
     return key if len(key) <= MAX_KEY_CHARS else f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
-    """Insert a record, or replace the row with its id; `sessions` are the sessions that stated the
-    record.
-    """
+    """Insert or replace a record; `sessions` are the ids of the sessions that stated it."""
     whole = as_object(record)
     body = {name: whole[name] for name in _BODY}
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
@@ -175,9 +171,7 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the SQL condition, with values, for current records that contradict any of these
-    records.
-    """
+    """Return an SQL condition, with values, for current records that contradict any of these."""
     return (
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
         f"AND id NOT IN ({marks(ids)}) AND EXISTS (SELECT 1 FROM "

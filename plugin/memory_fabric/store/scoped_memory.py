@@ -79,9 +79,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only these domains, as far as the memory shows them
-    itself.
-    """
+    """Return a view that reads and writes only these domains, of those that the memory shows."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -170,9 +168,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Give an addition a visible domain, and limit a deletion to the visible domains. Raises
-        NotFound.
-        """
+        """Give an addition a visible domain; limit a deletion to these. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)
@@ -227,9 +223,7 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return a SELECT for each table, for views that show only these domains, or hide them
-    (`hidden`).
-    """
+    """Return a SELECT for each table, for views that show only these domains or hide them."""
     # A view accepts no bound parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"

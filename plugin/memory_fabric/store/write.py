@@ -111,9 +111,7 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
 
 
 def is_logged(operation: Operation) -> bool:
-    """Return False for operations that are not logged: on turns, on others' records, on local
-    records.
-    """
+    """Return False for operations on turns, on others' records, and on local records."""
     # The text of these operations must not be copied: it expires, or belongs to others.
     return KINDS[operation.kind].is_logged and not is_local(operation)
 

@@ -41,9 +41,7 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
-    """Copy prompts that were typed in other sessions to a fork, whose transcript repeats the
-    prompts.
-    """
+    """Copy prompts typed in other sessions to a fork, whose transcript repeats them."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT INTO prompts (session, created_at, text, origin, answered) "

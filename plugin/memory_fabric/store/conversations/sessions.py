@@ -50,9 +50,7 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Register a past session as ended, for the run `batch`; return the offset up to which it was
-    read.
-    """
+    """Register a past session as ended, for the run `batch`; return the offset of its reading."""
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""

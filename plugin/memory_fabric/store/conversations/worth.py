@@ -31,9 +31,7 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return the parts of a text: the line of each memory, found by its short id or name, and the
-    rest.
-    """
+    """Return a text's parts: the line of each memory, found by short id or name, and the rest."""
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):

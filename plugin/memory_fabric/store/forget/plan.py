@@ -174,9 +174,7 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget exactly these matches; return their number. Raises BadInput, NotFound,
-    StoreUnavailable.
-    """
+    """Forget these matches; return their number. Raises BadInput, NotFound, StoreUnavailable."""
     confirmed(memory, found.text, found.code)
     count = 0
     for database in memory.databases():
@@ -194,9 +192,7 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence that lists the memories that hold again once these records are forgotten,
-    or "".
-    """
+    """Return a sentence about the memories that hold again once these are forgotten, or ""."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:

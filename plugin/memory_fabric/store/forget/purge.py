@@ -121,9 +121,7 @@ def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
     return counts, purge_steps.elsewhere(memory, where, target.sought)
 
 
-def purge(
-    memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
-) -> Purged:
+def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | None = None) -> Purged:
     """Erase the matches everywhere, and check that they are gone. Raises BadInput if they changed,
     StoreUnavailable if another process blocks it, NotErased if a file still contains them.
     """
@@ -131,7 +129,7 @@ def purge(
     if find(memory, found.text, **options).code != found.code:
         problem = "The memories that this means have changed meanwhile; nothing was erased."
         raise BadInput("code", problem, remedy="Look at a new preview.")
-    return purge_exactly(memory, found, provenance, progress)
+    return purge_exactly(memory, found, by, progress)
 
 
 def purge_exactly(
@@ -150,9 +148,7 @@ def pending(home: str) -> str:
     return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
 
 
-def resume(
-    memory: Memory, provenance: Provenance, progress: Progress | None = None
-) -> Purged | None:
+def resume(memory: Memory, by: Provenance, progress: Progress | None = None) -> Purged | None:
     """Complete an interrupted purge; return None without one. Raises the errors of `purge`."""
     home = memory.settings.home
     planned = files.read_json(os.path.join(home, PENDING))
@@ -162,7 +158,7 @@ def resume(
         its_memory = Memory.open(memory.settings._replace(project_dir=planned["project_dir"]))
         its_memory.mirror, its_memory.switched_by = memory.mirror, memory.switched_by
         try:
-            return _carry_out(its_memory, planned, provenance, progress)
+            return _carry_out(its_memory, planned, by, progress)
         finally:
             its_memory.close()
 

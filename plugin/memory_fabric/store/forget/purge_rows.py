@@ -106,9 +106,7 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of the rows of a table in TEXTS that contain purged text or are a purged
-    turn.
-    """
+    """Return the keys of a table's rows (TEXTS) that contain purged text or are a purged turn."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -128,9 +126,7 @@ def count_inside(database: Database, target: PurgeTarget) -> int:
 
 
 def compact(database: Database, progress: Progress | None = None) -> None:
-    """Rebuild indexes, drop free pages and the write-ahead log. Raises StoreUnavailable if others
-    read.
-    """
+    """Rebuild indexes, drop free pages and the WAL. Raises StoreUnavailable if others read."""
     connection = database.connection
     try:
         with database.transaction() as c:
@@ -354,9 +350,7 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in this column matches; rows are first searched in batches, for
-    speed.
-    """
+    """Yield the rows whose text in this column matches; for speed, batches are searched first."""
     some: list[Row] = []
     chars = 0
     for row in chain(rows, (None,)):

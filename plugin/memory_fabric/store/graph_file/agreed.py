@@ -92,9 +92,7 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save each line redacted, with its digest; return the state with `base` and `length`. Raises
-    OSError.
-    """
+    """Save each line redacted, with its digest; return the saved state. Raises OSError."""
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     content = b"\n".join([head, *lines, b""])

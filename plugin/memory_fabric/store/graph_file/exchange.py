@@ -70,9 +70,7 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Counts of `read` lines and of `others` of another kind, the bad lines, and the file with
-    these.
-    """
+    """Counts of `read` lines and of `others` of another kind; bad lines, and the file with them."""
 
     loaded: Loaded = Loaded()
     read: int = 0

@@ -131,9 +131,7 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines of a name or relation in canonical form, with the digest of the file's
-    form.
-    """
+    """Yield the saved lines of an item in canonical form, with the digest of the file's form."""
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
     else:  # up to the key after the name

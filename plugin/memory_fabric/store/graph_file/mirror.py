@@ -134,9 +134,7 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file; report it if that fails. Raises
-        StoreUnavailable.
-        """
+        """Write the database's changes to the file; report failures. Raises StoreUnavailable."""
         self.look_in_s = 0.0
         self.refresh(memory)
         db = memory.database("user", create=False)
@@ -214,8 +212,7 @@ class Mirror:
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
-        # The state is saved first: if this process dies, the next one recognises the new content by
-        # it.
+        # Saved first: if this process dies, the next one recognises the new content by this state.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -271,9 +268,7 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply changes by other programs; return the state, `owed` if the file lacks own changes
-        now.
-        """
+        """Apply others' changes; return the state, `owed` if the file lacks own changes now."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         # A retry after a failure makes no second copy, which would have less content.

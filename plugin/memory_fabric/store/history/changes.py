@@ -154,9 +154,7 @@ def undone_ids(database: Database) -> frozenset[str]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change in a phrase such as `added 2 observations to Redis`. `find` looks up a
-    change.
-    """
+    """Describe a change, such as `added 2 observations to Redis`. `find` looks up a change."""
     undos = 0
     while change.kind == "undo" and (target := find(str(change.payload.get("operation", "")))):
         change, undos = target, undos + 1

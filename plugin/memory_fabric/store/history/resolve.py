@@ -37,9 +37,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record whose id ends with a text, its sessions and store. Raises NotFound,
-    BadInput.
-    """
+    """Return the record whose id ends with a text, sessions, store. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
         (record, seen_in, database.kind)

@@ -208,9 +208,7 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
             kind, payload = step["kind"], step["payload"]
             removed += [payload] if kind == "restore" else []
             removed += [payload["rows"]] if kind == "put_record" and payload.get("rows") else []
-            removed += [
-                group["in"] for group in payload.get("groups", ()) if kind == "replace_rows"
-            ]
+            removed += [g["in"] for g in payload.get("groups", ()) if kind == "replace_rows"]
         entities = ((row, rows) for rows in removed for row in rows.get("entities") or ())
         for row, rows in ((row, rows) for row, rows in entities if row["name"] == name):
             mine = (o for o in rows.get("observations") or () if o["entity"] == name)

@@ -65,9 +65,7 @@ def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count, by event name, the events in these logs that timed out, or that left some of this
-    `work`.
-    """
+    """Count, by name, the events in these logs that timed out, or left some of this `work`."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:

@@ -80,9 +80,7 @@ def is_large(path: str) -> bool:
 
 
 def is_sound(path: str, *, whole: bool = True) -> bool:
-    """Return True if SQLite can read a backup, and, if the `whole` of it is read, finds it
-    consistent.
-    """
+    """Return True if SQLite can read a backup; with `whole`, if all of it is consistent."""
     schema = "SELECT CASE WHEN count(*) THEN 'ok' END FROM sqlite_master"
     query = "PRAGMA quick_check" if whole else schema
     try:

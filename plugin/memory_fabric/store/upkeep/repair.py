@@ -139,9 +139,7 @@ def _is_intact(path: str, progress: Progress | None) -> bool:
 
 
 def repair_indexes(db: Database, progress: Progress | None = None) -> list[str]:
-    """Rebuild the full-text indexes that do not match their tables; return the names of these
-    indexes.
-    """
+    """Rebuild the full-text indexes that do not match their tables; return their names."""
     unfit = []
     for number, table in enumerate(FULL_TEXT):
         if progress is not None:
