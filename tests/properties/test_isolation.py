@@ -37,6 +37,7 @@ from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import counts, entity_search, graph, search
+from memory_fabric.store.queries.reader import Reader
 from memory_fabric.store.scoped_memory import within
 from memory_fabric.store.tiers import client_memory_files
 from memory_fabric.viewer.picture import overview, picture
@@ -347,7 +348,10 @@ def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
         yield graph.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
         yield [last_mentions.with_text(database, one, 200) for one in aged]
-        yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)
+        yield (
+            Reader(database).records_by_id(ids or ["x"], search.EVERYTHING, ""),
+            search.recent(database, 99),
+        )
         yield search.episodes(database, '"redis"', 99, neighbours=True)
         for table in ("records", "episodes", "aliases", "operations", "intake"):
             yield database.rows(f"SELECT * FROM {table}")

@@ -76,28 +76,32 @@ def _ids(home: str, registry: Registry) -> set[str]:
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     """Plan `link`, `split` or `undo` for this folder. Raises NotFound, BadInput."""
-    if action == "link":
-        registry, place = _registry_and_identity(memory)
-        old, own, home = _id(memory), _own(place), memory.settings.home
-        if wanted:
-            new = _named(home, registry, wanted)
-        else:
-            new, *others = registry_file.claimed(registry, place) or ("",)
-            if others or not new:
-                several = f"This folder claims several projects: {', '.join((new, *others))}."
-                problem = several if others else "This folder claims no other project."
-                remedy = "memory-fabric project list shows all."
-                raise BadInput("KEY-OR-PATH", problem, remedy=remedy)
-        if old == new and all(registry.keys.get(key) == new for key in place.keys):
-            raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
-        of_old = {key for key, id_ in registry.keys.items() if id_ == old}
-        others_of_old = of_old - {*own, *place.claims}
-        moved = own
-        # If the old project has no other folder, move this folder's claims, too.
-        if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
-            moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
-        return _plan(memory, registry, "link", new, moved, place.name)
-    return _plan_split(memory) if action == "split" else _plan_undo(memory)
+    registry, place = _registry_and_identity(memory)
+    old, own, home = _id(memory), _own(place), memory.settings.home
+    if action == "undo":
+        return _plan_undo(memory, registry, place)
+    if action == "split":
+        # A folder with an open claim has a separate project already.
+        if place.own[0] not in registry.asked:
+            old = registry_file.new_id(own[0], place.name, _ids(home, registry))
+        return _plan(memory, registry, "split", old, own, place.name)
+    new, *others = registry_file.claimed(registry, place) or ("",)
+    if wanted:
+        new = _named(home, registry, wanted)
+    elif others or not new:
+        several = f"This folder claims several projects: {', '.join((new, *others))}."
+        problem = several if others else "This folder claims no other project."
+        remedy = "memory-fabric project list shows all."
+        raise BadInput("KEY-OR-PATH", problem, remedy=remedy)
+    if old == new and all(registry.keys.get(key) == new for key in place.keys):
+        raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
+    others_of_old = {key for key, id_ in registry.keys.items() if id_ == old}
+    others_of_old -= {*own, *place.claims}
+    moved = own
+    # If the old project has no other folder, move this folder's claims, too.
+    if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
+        moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
+    return _plan(memory, registry, "link", new, moved, place.name)
 
 
 def pending_question(memory: Memory) -> str:
@@ -110,17 +114,7 @@ def pending_question(memory: Memory) -> str:
     return registry_file.question(memory.settings.home, registry, place)
 
 
-def _plan_split(memory: Memory) -> Plan:
-    """Plan a separate project for this folder; a folder with an open claim has one already."""
-    registry, place = _registry_and_identity(memory)
-    own, new = _own(place), _id(memory)
-    if place.own[0] not in registry.asked:
-        new = registry_file.new_id(own[0], place.name, _ids(memory.settings.home, registry))
-    return _plan(memory, registry, "split", new, own, place.name)
-
-
-def _plan_undo(memory: Memory) -> Plan:
-    registry, place = _registry_and_identity(memory)
+def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
     last = next((registry.undo[key] for key in _own(place) if key in registry.undo), None)
     last = last if isinstance(last, dict) else {}  # anyone may have edited the registry
     keys = last.get("keys")

@@ -130,7 +130,7 @@ def relations_of(
     `at` (ISO 8601, or NOW), only relations stated by then that had not ended with their records;
     with `only`, relations that match this condition on `r`.
     """
-    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
+    return relations_at(db, [id_ for id_, _, _ in _by_name(db, names)], at, only, limit)
 
 
 def stated_at(db: Database, relation: Relation) -> str:
@@ -143,21 +143,6 @@ def stated_at(db: Database, relation: Relation) -> str:
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
     """Return the entities, without observations, whose name or alias has one of these name keys."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
-
-
-def relations_by_key(
-    db: Database, keys: Iterable[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
-) -> dict[str, list[Relation]]:
-    """Return the relations of the entities with these name keys, by name: at most `limit` in all,
-    oldest first; `at` and `only` as in `relations_of`.
-    """
-    names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
-    around: dict[str, list[Relation]] = {name: [] for name in names.values()}
-    for relation in _relations(db, list(names), limit, at, only):
-        for end in dict.fromkeys((relation.source, relation.target)):
-            if end in around:
-                around[end].append(relation)
-    return around
 
 
 def orphans(db: Database, limit: int = 100) -> list[str]:
@@ -240,9 +225,10 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
     return sorted(entities)
 
 
-def _relations(
-    db: Database, ids: Sequence[int], limit: int, at: str, only: Condition
+def relations_at(
+    db: Database, ids: Sequence[int], at: str, only: Condition, limit: int = 200
 ) -> list[Relation]:
+    """Return the relations from or to these entities (row ids); see `relations_of`."""
     relations = _numbered(db, ids, limit, at=at, only=only)
     ordered = [relations[id_] for id_ in sorted(relations)]
     return ordered if limit < 0 else ordered[:limit]

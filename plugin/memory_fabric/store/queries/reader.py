@@ -75,8 +75,11 @@ class Reader:
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
         """Return the newest observations, without those of records, of the keys' entities."""
-        entities = {id_ for id_, _, _ in graph.meant_by(self._db, keys).values()}
-        return search.observations_of(self._db, sorted(entities), limit, filters)
+        entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
+        where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
+        wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations
+        parts = conditions.shares(self._db, wanted, limit, "o") if entities else ()
+        return [c for part, n in parts for c in newest(self._db, where, entities, part, n)]
 
     def records(
         self, groups: Groups, limit: int, filters: Filters, session: str, phrases: Words = ()
@@ -87,7 +90,10 @@ class Reader:
 
     def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> Candidates:
         """Return the active records with these ids that the filters allow."""
-        return search.records_by_id(self._db, ids, filters, session)
+        wanted = conditions.of_records(self._db, filters, session)
+        of_ids = f"FROM records AS r WHERE r.id IN ({conditions.marks(ids)}) {wanted.sql}"
+        rows = self._db.rows(f"SELECT {search.RECORD_FIELDS} {of_ids}", [*ids, *wanted.values])
+        return [search.record_candidate(self._db, (*row, 0.0)) for row in rows]
 
     def recent(self, limit: int, filters: Filters, session: str) -> Candidates:
         """Return the newest records, then the newest observations that belong to no record."""
@@ -143,7 +149,10 @@ class Reader:
 
     def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates:
         """Return the turns in these rows as candidates, with the texts of their neighbours."""
-        return search.turns_at(self._db, scored, filters)
+        wanted = conditions.of_episodes(self._db, filters)
+        source, negated = search.with_neighbours(wanted), [(row, -score) for row, score in scored]
+        rows = search.fetched(self._db, negated, source, wanted, len(scored))
+        return search.episode_candidates(self._db, rows)
 
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> Candidates:
         """Return entities with one of these words in their name or type, best first."""
@@ -156,7 +165,13 @@ class Reader:
     def relations_by_key(self, keys: Words, at: str, filters: Filters) -> dict[str, list[Relation]]:
         """Return the existing entities for these name keys, each with its relations at `at`."""
         only = conditions.of_relations(self._db, filters)
-        return graph.relations_by_key(self._db, keys, at=at, only=only)
+        names = {id_: name for id_, name, _ in sorted(graph.meant_by(self._db, keys).values())}
+        around: dict[str, list[Relation]] = {name: [] for name in names.values()}
+        for relation in graph.relations_at(self._db, list(names), at, only):
+            for end in dict.fromkeys((relation.source, relation.target)):
+                if end in around:
+                    around[end].append(relation)
+        return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
         """Return the relations valid at a time from or to exactly these names, oldest first."""

@@ -13,7 +13,7 @@ from memory_fabric import models
 from memory_fabric.models import INGEST, OTHERS, QUOTATION, Filters
 from memory_fabric.store.database import Database
 from memory_fabric.store.queries import conditions
-from memory_fabric.store.queries.conditions import Condition, marks
+from memory_fabric.store.queries.conditions import Condition
 
 EVERYTHING = Filters()
 
@@ -45,24 +45,10 @@ def observations(
     return [_observation_candidate(db, row) for row in rows]
 
 
-def observations_of(
-    db: Database, entities: Sequence[int], limit: int, filters: Filters = EVERYTHING
-) -> list[Candidate]:
-    """Return the newest observations of these entities (row ids) that belong to no record."""
-    if not entities:
-        return []
-    wanted = conditions.of_observations(db, filters)
-    where = f"o.entity IN ({marks(entities)}) AND o.record = ''"
-    return [
-        candidate
-        for part, most in conditions.shares(db, wanted, limit, "o")
-        for candidate in _newest_observations(db, where, entities, part, most)
-    ]
-
-
-def _newest_observations(
+def newest_observations(
     db: Database, where: str, values: Sequence[Any], wanted: Condition, limit: int
 ) -> list[Candidate]:
+    """Return the observations that match both conditions, newest first, with a `bm25` of 0."""
     rows = db.rows(
         f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
         f"ON e.id = o.entity WHERE {where} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
@@ -76,7 +62,7 @@ def records(
 ) -> list[Candidate]:
     """Return matching active records, best first; records of scope local only in their session."""
     rows = _shared(db, _RECORDS, match, conditions.of_records(db, filters, session), limit)
-    return [_record_candidate(db, row) for row in rows]
+    return [record_candidate(db, row) for row in rows]
 
 
 def _shared(
@@ -86,18 +72,6 @@ def _shared(
     alias = source.fields[0]  # all fields are of this table
     parts = conditions.shares(db, wanted, limit, alias) if match else ()
     return [row for part, n in parts for row in _ranked(db, source, match, part, n, after)]
-
-
-def records_by_id(
-    db: Database, ids: Sequence[str], filters: Filters = EVERYTHING, session: str = ""
-) -> list[Candidate]:
-    """Return the active records with these ids that the filters allow."""
-    wanted = conditions.of_records(db, filters, session)
-    rows = db.rows(
-        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({marks(ids)}) {wanted.sql}",
-        [*ids, *wanted.values],
-    )
-    return [_record_candidate(db, (*row, 0.0)) for row in rows]
 
 
 def episodes(
@@ -110,13 +84,13 @@ def episodes(
     if not match:
         return []
     wanted = conditions.of_episodes(db, filters)
-    source = _with_neighbours(wanted)
+    source = with_neighbours(wanted)
     rows = _ranked(db, source, match, wanted, limit)
     if neighbours:
         matches = {row[0] for row in rows}
         ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in matches)
-        rows += _fetched(db, [(id_, 0.0) for id_ in ids], source, wanted, len(ids))
-    return _episode_candidates(db, rows)
+        rows += fetched(db, [(id_, 0.0) for id_ in ids], source, wanted, len(ids))
+    return episode_candidates(db, rows)
 
 
 def at_rows(
@@ -126,27 +100,17 @@ def at_rows(
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)
-        return [_record_candidate(db, r) for r in _fetched(db, scored, _RECORDS, wanted, limit)]
+        return [record_candidate(db, r) for r in fetched(db, scored, _RECORDS, wanted, limit)]
     if table == "observations":
         wanted = conditions.of_observations(db, filters)
-        fetched = _fetched(db, scored, _OBSERVATIONS, wanted, limit)
-        return [_observation_candidate(db, row) for row in fetched]
+        found = fetched(db, scored, _OBSERVATIONS, wanted, limit)
+        return [_observation_candidate(db, row) for row in found]
     alone = _EPISODES._replace(fields=f"o.id, 0, 0, {_EPISODES.fields}")
     wanted = conditions.of_episodes(db, filters)
-    return _episode_candidates(db, _fetched(db, scored, alone, wanted, limit))
+    return episode_candidates(db, fetched(db, scored, alone, wanted, limit))
 
 
-def turns_at(
-    db: Database, scored: Sequence[tuple[int, float]], filters: Filters = EVERYTHING
-) -> list[Candidate]:
-    """Return the turns in these rows (given with their bm25), each with its neighbours' texts."""
-    wanted = conditions.of_episodes(db, filters)
-    negated = [(row, -score) for row, score in scored]
-    rows = _fetched(db, negated, _with_neighbours(wanted), wanted, len(scored))
-    return _episode_candidates(db, rows)
-
-
-def _with_neighbours(wanted: Condition) -> "_Source":
+def with_neighbours(wanted: Condition) -> "_Source":
     """Return the source of turns, with the row ids of the previous and next allowed turn."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
@@ -156,7 +120,7 @@ def _with_neighbours(wanted: Condition) -> "_Source":
     return _EPISODES._replace(fields=fields, values=2 * wanted.values)
 
 
-def _episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Candidate]:
+def episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Candidate]:
     """Return turns as candidates; a row begins with the ids of the turn and its neighbours."""
     numbers = [id_ for row in rows for id_ in row[1:3] if id_]
     turns: dict[int, tuple[str, str]] = {}
@@ -219,15 +183,15 @@ def recent(
     """
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
-        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE 1 {wanted.sql} "
+        f"SELECT {RECORD_FIELDS} FROM records AS r WHERE 1 {wanted.sql} "
         "ORDER BY r.created_at DESC, r.seq DESC LIMIT ?",
         [*wanted.values, limit],
     )
-    candidates = [_record_candidate(db, (*row, 0.0)) for row in rows]
+    candidates = [record_candidate(db, (*row, 0.0)) for row in rows]
     if len(rows) < limit:
         condition = conditions.of_observations(db, filters)
         own = "1" if filters.types else "o.record = ''"
-        candidates += _newest_observations(db, own, (), condition, limit - len(rows))
+        candidates += newest_observations(db, own, (), condition, limit - len(rows))
     return candidates
 
 
@@ -235,8 +199,8 @@ _RECORD_NAMES = (
     "id type what why confidence trust said_in scope domain session agent pinned created_at "
     "valid_to superseded_by promoted_at"
 ).split()
-_RECORD_FIELDS = ", ".join(f"r.{name}" for name in (*_RECORD_NAMES, "body"))
-_RECORD_FIELDS = _RECORD_FIELDS.replace("r.said_in", "r.source")
+RECORD_FIELDS = ", ".join(f"r.{name}" for name in (*_RECORD_NAMES, "body"))
+RECORD_FIELDS = RECORD_FIELDS.replace("r.said_in", "r.source")
 _OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
@@ -265,7 +229,7 @@ _OBSERVATIONS = _Source(
     "WHERE x.id = o.record)",
 )
 _RECORDS = _Source(
-    "records_fts", "1.0, 0.6, 0.7, 0.4", "JOIN records AS r ON r.seq = {id}", _RECORD_FIELDS
+    "records_fts", "1.0, 0.6, 0.7, 0.4", "JOIN records AS r ON r.seq = {id}", RECORD_FIELDS
 )
 _EPISODES = _Source(
     "episodes_fts",
@@ -295,15 +259,15 @@ def _ranked(
     chosen, best = f"WHERE {table} MATCH ? AND t.rowid > ? ", "ORDER BY score LIMIT ?"
     enough = 4 * limit + 100 if wanted.sql or db.is_scoped else limit
     scored = db.rows(ranking + chosen + best, (match, after, enough))
-    rows = _fetched(db, scored, source, wanted, limit)
+    rows = fetched(db, scored, source, wanted, limit)
     if len(rows) < limit and len(scored) == enough:
         whole = f"{ranking}{source.join.format(id='t.rowid')} {chosen}{wanted.sql} {best}"
         scored = db.rows(whole, (match, after, *wanted.values, limit))
-        rows = _fetched(db, scored, source, Condition(), limit)
+        rows = fetched(db, scored, source, Condition(), limit)
     return rows
 
 
-def _fetched(
+def fetched(
     db: Database, scored: Sequence[tuple[Any, ...]], source: _Source, wanted: Condition, limit: int
 ) -> list[tuple[Any, ...]]:
     if not scored:
@@ -316,7 +280,7 @@ def _fetched(
     return [(*row[:-1], scored[row[-1]][1]) for row in rows]
 
 
-def _record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
+def record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
     *_, encoded, score = row
     value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = json.loads(encoded)
