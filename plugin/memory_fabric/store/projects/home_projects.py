@@ -1,10 +1,12 @@
 """The projects of this home for the page and for commands: a list, and the memory of one project.
 
-Reading them changes nothing: no folder is registered, and no database is migrated or repaired.
+Reading them changes nothing: no folder is registered, and a database of an older release is neither
+migrated nor repaired.
 """
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -16,6 +18,8 @@ from memory_fabric.store import files
 from memory_fabric.store.database import Database, is_lost, open_to_look, open_to_show
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity, registry_file
+
+Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
@@ -32,6 +36,11 @@ class Summary(NamedTuple):
 class ShownMemory(Memory):
     """The memory of another project. Only the first change opens its database for writing."""
 
+    def __init__(self, settings: Settings, project: Project) -> None:
+        super().__init__(settings, project, repair=False)
+        # The state of the files of each copied database at the time of copying.
+        self._copied: dict[str, Stamps] = {}
+
     def has_moved(self) -> bool:
         """Return True if the project's folder, or its folder in home, is now another one."""
         stamp = registry_file.registry_stamp(self.settings.home)
@@ -43,19 +52,31 @@ class ShownMemory(Memory):
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind; with `create`, reopen a read-only one for writing."""
-        if create and kind in self._open and self._open[kind].read_only:
-            self._open.pop(kind).close()
+        database = self._open.get(kind)
+        if database is not None and database.read_only:
+            is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
+            if create or is_outdated:
+                self._open.pop(kind).close()
         return super().database(kind, create=create)
+
+    def limited_to(self, domains: Sequence[str]) -> Memory | None:
+        """Return None: a view is created as usual. Raises StoreUnavailable for an old release."""
+        for database in self.databases():
+            if database.is_copy:
+                remedy = "Start a session in its project once."
+                problem = "This memory is of an older release."
+                raise StoreUnavailable(database.path, problem, remedy=remedy)
+        return None
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if create or is_lost(path, self.journal_of(kind)):
             return super()._opened(path, kind, create)
-        database = open_to_show(path, kind)
-        if database is not None and database.is_copy:
-            database.close()
-            remedy = "Start a session in its project once."
-            raise StoreUnavailable(path, "This memory is of an older release.", remedy=remedy)
-        return database
+        self._copied[kind] = _stamps(path)
+        return open_to_show(path, kind)
+
+
+def _stamps(path: str) -> Stamps:
+    return files.stamp(path), files.stamp(path + "-wal")
 
 
 def memory_of(settings: Settings, project_id: str) -> Memory:
@@ -66,7 +87,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
         raise NotFound("project", problem, remedy="memory-fabric project list shows all.")
     project = _project(settings, registry, project_id)
     folder = project.root if os.path.isdir(project.root) else ""
-    memory = ShownMemory(settings._replace(project_dir=folder), project, repair=False)
+    memory = ShownMemory(settings._replace(project_dir=folder), project)
     memory.follow_switches()
     return memory
 
@@ -119,7 +140,6 @@ def _project(settings: Settings, registry: Registry, id_: str) -> Project:
 
 
 def _folders(registry: Registry, id_: str) -> list[str]:
-    """Return the folders that a project has or had, according to its keys."""
     return registry_file.folders_in(key for key, owner in registry.keys.items() if owner == id_)
 
 
