@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.shell import ROOT, Shell
-from memory_fabric.importing import exports
+from memory_fabric.importing import sources
 from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
 from store.support import World
@@ -69,7 +69,7 @@ def test_a_foreign_database_with_blobs_as_texts_is_imported(shell: Shell) -> Non
 def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(sources, "MAX_ROW_BYTES", 1000)
     path = foreign(shell.project / "claude-mem.db", "'shop'", f"'{'x' * 5000}'", "'[]'")
     done = shell.run("import", str(path), "--all")
     assert done.status == 2 and str(path) in done.err and len(done.err.splitlines()) == 1

@@ -53,7 +53,7 @@ ALLOWED = {
     "cli/commands/import_export.py": "what the user pipes in, copied into a file of ours",
     "health/installation.py": "a database in memory",
     "processes.py": SYSTEM,
-    "importing/exports.py": "a regular file that the user named, opened for reading only",
+    "importing/sources.py": "a regular file that the user named, opened for reading only",
 }
 
 

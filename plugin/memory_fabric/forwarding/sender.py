@@ -276,7 +276,6 @@ MEANINGS = {
 
 
 def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
-    """Return the Answer for an HTTP error, with its Retry-After and, if rejected, its text."""
     text, after_s = "", 0.0
     if error.code in REFUSED:
         try:

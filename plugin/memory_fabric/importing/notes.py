@@ -75,7 +75,6 @@ def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -
 
 
 def _headed(block: Block, *unsaid: str) -> str:
-    """Return the text of a block after its heading, unless the heading is one of `unsaid`."""
     statement = markdown.plain(block.text)
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
 

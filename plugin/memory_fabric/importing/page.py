@@ -195,7 +195,6 @@ def _begins_item(bare: str) -> bool:
 
 
 def _id_in(line: str) -> str:
-    """Return the id in an item's closing line; '' for any other line."""
     head, sign, tail = line.rstrip().rpartition("<!-- ")
     about = head.rstrip()
     is_own = not about or (about.startswith("*") and about.endswith("*"))
@@ -291,7 +290,6 @@ def _in_parts(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _record_lines(own: Sequence[Record]) -> Iterator[str]:
-    """Yield the lines of the records, grouped by kind, current records first, newest first."""
     newest_first = sorted(own, key=stated_at, reverse=True)
     ordered = sorted(newest_first, key=lambda r: bool(r.valid_to or r.superseded_by))
     for heading, kind in TYPES.items():

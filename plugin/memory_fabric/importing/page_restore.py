@@ -130,8 +130,6 @@ def store(memory: Memory, found: Restoring, batch: str) -> None:
 
 
 class _Comparison:
-    """The comparison of a page with the database in which its content belongs."""
-
     def __init__(self, memory: Memory, found: Found, store: str, signed: bool, mine: bool) -> None:
         self._memory, self._found, self._store = memory, found, store
         self._own, self._mine = signed or mine, mine

@@ -1,16 +1,30 @@
-"""Table of the sources of import: how to recognise and read each, and its usual location."""
+"""Table of the sources of import: how to recognise and read each, and its usual location.
 
+- claude-mem.db: the tables of observations, session summaries and directives, as created by
+  migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem. Columns that a release lacks
+  are read as NULL.
+- mem0: a JSON list of memories, or an object with this list as `results` or `memories`, as
+  returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
+"""
+
+import json
 import os
+import re
+import sqlite3
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
+from memory_fabric.capture.statement import stated_type
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import exports, instructions, notes
-from memory_fabric.importing.items import Here, Item, Left, Reading
+from memory_fabric.ids import timestamp
+from memory_fabric.importing import instructions, items, notes
+from memory_fabric.importing.items import Here, Item, Left, Reading, unusable
 from memory_fabric.models import Relation
 from memory_fabric.store import files
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import cut, one_line
 
 HEAD_BYTES = 64 << 10
 # One of these patterns occurs in each graph file and journal (decisions.jsonl, operations.jsonl).
@@ -20,6 +34,254 @@ GRAPH_SIGNS = (
     b'"provenance"',
 )
 MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
+# Constants for claude-mem.
+DATABASE = "claude-mem.db"
+MAGIC = b"SQLite format 3\0"
+BUSY_S = 2.0
+# claude-mem's rows have a few KB; a larger row would only use up memory.
+MAX_ROW_BYTES = 16 << 20
+TYPES = {"decision": "decision", "bugfix": "solution"}
+NOT_LEARNED = "summaries of sessions in which nothing was learned"
+INACTIVE = "directives that are switched off"
+PROMPTS = "prompts of sessions (memory-fabric learn reads the sessions themselves)"
+MAX_ALSO_CHARS = 1000
+ENDS = (".", "!", "?", ":", ";", "。")
+COLUMNS = {
+    "observations": "id project text type title subtitle facts narrative concepts "
+    "merged_into_project created_at_epoch",
+    "session_summaries": "id project request learned merged_into_project created_at_epoch",
+    "directives": "id project scope content status created_at_epoch",
+}
+# Constants for mem0. The limit is enough for some 100,000 memories.
+MAX_BYTES = 32 << 20
+LISTS = ("results", "memories")
+TEXTS = ("memory", "text", "content", "data")
+HEAD_CHARS = 4096
+# Keys of `metadata` that specify a project.
+PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
+MAX_OWNER_CHARS = 400
+# mem0's default categories about the person, and how its sentences about the person begin.
+_OF_PERSON = frozenset(
+    """entertainment family fashion food health hobbies hobby identity milestones music personal
+    personal_details personal_information preference preferences professional_details sports travel
+    user_preferences""".split()
+)
+_PERSON = re.compile(
+    r"(?:the )?user(?:['’]s)? |(?:his|her|my) |i(?:['’]m)? |name is |"
+    r"(?:prefer|like|love|hate|dislike|enjoy|live|want|avoid)s? |is (?:an? |allergic |\d+ years)|"
+    r"works (?:as|at|for) |has (?:an? |two |three )(?:\w+ )?(?:dog|cat|son|daughter|child|kid)",
+    re.IGNORECASE,
+)
+
+Row = dict[str, Any]
+
+
+def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Read claude-mem's database without changing it. Raises BadInput for any other database."""
+    connection = _opened(path)
+    try:
+        rows = [
+            (table, row)
+            for table, columns in _columns(connection, path).items()
+            for row in _rows(connection, table, columns, here, left)
+        ]
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_prompts'").fetchone():
+            (number,) = connection.execute("SELECT count(*) FROM user_prompts").fetchone()
+            if number:
+                left.add(PROMPTS, number=number)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    finally:
+        connection.close()
+    stated = [item for table, row in rows if (item := _item_of_row(table, row, left))]
+    yield from sorted(stated, key=lambda item: item.at)
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    address = f"file:{quote(path)}?mode=ro"
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_S)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
+                raise
+            # The write-ahead log's files cannot be created; the database is complete without them.
+            connection.close()
+            connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection
+
+
+def _unreadable(path: str, error: Exception) -> BadInput:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        problem, remedy = f"{path} is in use by another program.", "Stop claude-mem, and try again."
+    elif name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        problem = f"{path} is damaged, or only half written ({error})."
+        remedy = "Copy it with sqlite3 .recover, and import the copy."
+    else:
+        problem, remedy = f"{path} cannot be read: {error}.", "Check its permissions."
+    return unusable(problem, remedy)
+
+
+def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
+    """Return the columns of each table. Raises BadInput if the schema is not claude-mem's."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = [row[0] for row in names]
+    columns = {
+        table: {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+        for table in COLUMNS
+        if table in tables
+    }
+    observed = columns.get("observations", set())
+    if {"project", "created_at_epoch"} <= observed and observed & {"title", "text"}:
+        return columns
+    named = ", ".join(sorted(tables)[:8]) or "none"
+    text = f"{path} is a database, but not claude-mem's in a form that is known (tables: {named})."
+    remedy = "Update memory-fabric, or export to one of the forms in docs/import.md."
+    raise BadInput("PATH", text, remedy=remedy)
+
+
+def _rows(
+    connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
+) -> Iterator[Row]:
+    """Yield a table's rows that belong to this project, and count the rows of other projects."""
+    wanted = COLUMNS[table].split()
+    names = [name if name in known else f"NULL AS {name}" for name in wanted]
+    into = "merged_into_project" if "merged_into_project" in known else "NULL"
+    projects = f"SELECT coalesce({into}, project), count(*) FROM {table} GROUP BY 1"
+    for name, number in connection.execute(projects).fetchall():
+        is_everywhere = here.whole or (table == "directives" and not _text(name))
+        if not is_everywhere and not here.is_stated(_text(name)):
+            left.add(items.ELSEWHERE, str(name or ""), number)
+            continue
+        query = f"SELECT {', '.join(names)} FROM {table} WHERE coalesce({into}, project) IS ?"
+        for row in connection.execute(query, (name,)):
+            yield dict(zip(wanted, row, strict=True)) | {"of": _text(name)}
+
+
+def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
+    """Return the statement in a row; if it has none, count the row as left out and return None."""
+    epoch = row["created_at_epoch"]
+    is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
+    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
+    number, project = f"{row['id']} {epoch}", row["of"]
+    if table == "observations":
+        return _observed(row, f"observation {number}", at, left)
+    if table == "session_summaries":
+        learned, request = _text(row["learned"]), cut(_text(row["request"]), MAX_ALSO_CHARS)
+        if learned:
+            key, kind = f"summary {number}", "session summary"
+            return Item(learned, key, at=at, project=project, category=kind, also=request)
+        left.add(NOT_LEARNED, request)
+        return None
+    content = _text(row["content"])
+    if row["status"] not in (None, "active"):
+        left.add(INACTIVE, content)
+        return None
+    key, scope = f"directive {number}", "team" if row["project"] else "user"
+    directive = Item(content, key, "constraint", at=at, project=project, scope=scope)
+    return directive._replace(category="directive")
+
+
+def _observed(row: Row, key: str, at: str, left: Left) -> Item | None:
+    title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])
+    narrative = _text(row["narrative"]) or _text(row["text"])
+    parts = filter(None, [title, "" if subtitle == title else subtitle, *_list(row["facts"])])
+    statement = " ".join(part if part.endswith(ENDS) else f"{part}." for part in parts) or narrative
+    if not statement:
+        left.add(items.EMPTY)
+        return None
+    concepts = ", ".join(filter(None, _list(row["concepts"])))
+    also = f"{concepts} {narrative if narrative != statement else ''}".strip()
+    item = Item(statement, key, TYPES.get(kind, "note"), at=at, project=row["of"], category=kind)
+    return item._replace(also=cut(also, MAX_ALSO_CHARS))
+
+
+def _text(value: Any) -> str:
+    return one_line(value) if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[str]:
+    """Return the texts of a JSON list; any other text is returned as the list's only item."""
+    if not isinstance(value, str) or not value.strip():
+        return []
+    try:
+        parts = json.loads(value)
+    except (ValueError, RecursionError):
+        parts = None
+    return [one_line(str(p)) for p in parts] if isinstance(parts, list) else [one_line(value)]
+
+
+def is_mem0(head: str) -> bool:
+    """Return True if `head`, the beginning of a file, looks like a JSON export of mem0."""
+    bare = head.lstrip()
+    if not bare.startswith(("[", "{")):
+        return False
+    try:
+        return _memories(json.loads(head)) is not None
+    except (ValueError, RecursionError):
+        pass
+    # The text is truncated or damaged, so decide by its first field names.
+    start = bare[:HEAD_CHARS]
+    if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
+        return False
+    return bare.startswith("[") or any(f'"{name}"' in start for name in LISTS)
+
+
+def _memories(value: Any) -> list[Any] | None:
+    for _ in range(3):
+        if isinstance(value, dict):
+            value = next((value[name] for name in LISTS if name in value), None)
+    is_list = isinstance(value, list)
+    is_export = is_list and (not value or any(_memory_text(m) is not None for m in value))
+    return value if is_export else None
+
+
+def read_mem0(path: str, here: Here, left: Left) -> Iterator[Item]:
+    """Yield the memories of a mem0 export. Raises BadInput, files.Refused, OSError."""
+    data = files.read_bytes(path, MAX_BYTES) or b""
+    try:
+        memories = _memories(json.loads(data.decode("utf-8-sig", "replace")))
+    except (ValueError, RecursionError) as error:
+        raise unusable(f"{path} is not whole JSON: {error}.", "Export it again.") from error
+    if memories is None:
+        problem = f"{path} is JSON without memories of mem0."
+        raise unusable(problem, "docs/import.md lists the forms.")
+    for memory in memories:
+        text = _memory_text(memory)
+        if text is None:
+            left.add(items.UNREADABLE, str(memory))
+        elif not text.strip():
+            left.add(items.EMPTY)
+        else:
+            yield _item_of_memory(memory, one_line(text))
+
+
+def _memory_text(memory: Any) -> str | None:
+    if not isinstance(memory, dict):
+        return None
+    return next((memory[name] for name in TEXTS if isinstance(memory.get(name), str)), None)
+
+
+def _item_of_memory(memory: Row, text: str) -> Item:
+    about = memory.get("metadata")
+    about = about if isinstance(about, dict) else {}
+    kinds = memory.get("categories") or about.get("category") or about.get("type") or ""
+    kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
+    owners = [str(memory[name]) for name in ("user_id", "agent_id") if memory.get(name)]
+    project = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
+    kind, key = stated_type(text), f"memory {memory.get('id') or text}"
+    is_personal = kind == "preference" or not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
+    is_personal = is_personal or bool(_PERSON.match(text))
+    at = notes.time_of(memory.get("updated_at")) or notes.time_of(memory.get("created_at"))
+    item = Item(text, key, kind, "", at, project, one_line(kinds))
+    scope = "user" if is_personal and not project else "team"
+    return item._replace(scope=scope, also=cut(" ".join(owners), MAX_OWNER_CHARS))
 
 
 class Source(NamedTuple):
@@ -45,8 +307,8 @@ class Source(NamedTuple):
 CLAUDE_MEM = Source(
     "claude-mem",
     "claude-mem's database",
-    exports.read_claude_mem,
-    lambda path: os.path.isfile(os.path.join(path, exports.DATABASE)),
+    read_claude_mem,
+    lambda path: os.path.isfile(os.path.join(path, DATABASE)),
 )
 CODEX = Source(
     "Codex memories",
@@ -78,7 +340,7 @@ BASIC_MEMORY = Source(
     notes.is_notes_folder,
     lambda path, text: notes.is_note(text),
 )
-MEM0 = Source("mem0", "an export of mem0", exports.read_mem0)
+MEM0 = Source("mem0", "an export of mem0", read_mem0)
 # In order of precedence: the first source that recognises a folder or page is used.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
@@ -100,18 +362,18 @@ def recognise(path: str) -> tuple[Source | None, str]:
             text = f"{path} is a folder without memories of a known form."
             remedy = "docs/import.md lists the forms; name a file in it."
             raise BadInput("PATH", text, remedy=remedy)
-        return source, os.path.join(path, exports.DATABASE) if source is CLAUDE_MEM else path
+        return source, os.path.join(path, DATABASE) if source is CLAUDE_MEM else path
     try:
         with files.open_regular(path) as stream:
             head = stream.read(HEAD_BYTES)
     except files.NotRegular as error:
         text = f"{path} is not a regular file."
         raise BadInput("PATH", text, remedy="Name a file or a folder.") from error
-    if head.startswith(exports.MAGIC):
+    if head.startswith(MAGIC):
         return CLAUDE_MEM, path
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     if not path.lower().endswith(MARKDOWN) and not instructions.is_instructions(path):
-        return MEM0 if exports.is_mem0(text) else None, path
+        return MEM0 if is_mem0(text) else None, path
     source = next((source for source in SOURCES if source.is_page(path, text)), None)
     if source is None:
         remedy = "docs/import.md lists the forms; name it CLAUDE.md or AGENTS.md if it holds rules."
@@ -136,7 +398,7 @@ def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
     root = next(iter(here.roots), "")
     memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off) if root else None
     places = [
-        (CLAUDE_MEM, os.path.join(here.user_home, ".claude-mem", exports.DATABASE)),
+        (CLAUDE_MEM, os.path.join(here.user_home, ".claude-mem", DATABASE)),
         *((INSTRUCTIONS, path) for path in (instructions.files_of(root) if root else ())),
         (AUTO_MEMORY, os.path.dirname(memory.path) if memory else ""),
         (INSTRUCTIONS, os.path.join(settings.config_dir, "CLAUDE.md")),

@@ -112,7 +112,6 @@ def _existing(c: Connection, name: str) -> int:
 
 
 def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
-    """Return the group that replaces several entities with one that has all their names."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
@@ -127,14 +126,14 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
     ours, at_ends = {into, *names}, "? IN (s.name, t.name)"
     related = {r["id"]: r for name in ours for r in rows.relations(c, at_ends, (name,))}
 
+    def is_inner(row: Row) -> bool:
+        return row["from"] != row["to"] and {row["from"], row["to"]} <= ours
+
     def moved(row: Row) -> Row:
         return row | {end: into for end in ("from", "to") if row[end] in ours}
 
-    # A relation of an entity with itself remains one; those between the entities are removed.
-    outer = [
-        r for r in related.values() if r["from"] == r["to"] or not {r["from"], r["to"]} <= ours
-    ]
-    removed = [restore.group("relations", [r], []) for r in related.values() if r not in outer]
+    outer = [row for row in related.values() if not is_inner(row)]
+    removed = [restore.group("relations", [r], []) for r in related.values() if is_inner(r)]
     return removed + _moved("relations", outer, moved, ("from", "relationType", "to"))
 
 

@@ -345,7 +345,6 @@ class NewRows:
     def _insert(
         self, insert: str, common_marks: str, common: Sequence[Any], rows: list[tuple[Any, ...]]
     ) -> None:
-        """Insert rows that share the values `common` in their first columns; empty the list."""
         width = len(rows[0]) if rows else 1
         row_marks = f"({common_marks}, {', '.join('?' * width)})"
         for some in _chunks(rows, (MAX_VALUES - len(common)) // width):

@@ -217,7 +217,6 @@ def _state(root: str, path: str) -> FileState | None:
 
 
 def _compare(root: str, state: FileState, max_bytes: int) -> str:
-    """Return CHANGED or GONE for a file, or SAME if no difference was found."""
     path = os.path.join(root, state.path)
     try:
         now = os.lstat(path)

@@ -52,9 +52,8 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
     path = journal_of(memory)
     if not path:
         return "", ""
-    status = os.stat(path)
+    status, database = os.stat(path), memory.database("project", create=False)
     now = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
-    database = memory.database("project", create=False)
     row = database and database.row("SELECT value FROM meta WHERE key = ?", (STAMP + path,))
     return now, str(row[0]) if row else ""
 

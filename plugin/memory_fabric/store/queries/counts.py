@@ -82,7 +82,7 @@ def has_turn(memory: Memory, words: str) -> bool:
 
 
 class Share(NamedTuple):
-    """The number of items of one kind or channel, and the sum of their characters."""
+    """Numbers of items and of characters of one kind or channel."""
 
     name: str
     items: int = 0
@@ -128,7 +128,6 @@ def told_since(memory: Memory, since: str) -> Summary:
 
 
 def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
-    """Return one share for each name, with the most characters first."""
     sums: dict[str, Share] = {}
     for name, items, chars in shares:
         before = sums.get(name, Share(name))

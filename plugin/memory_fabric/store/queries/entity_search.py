@@ -37,11 +37,11 @@ ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
-    """The best matches in order; `is_cut` means that there may be more.
+    """The best matches in order, each (rank, name); `is_cut` means that there may be more.
 
-    A match is (rank, name). Ranks sort best first by these criteria: the query is the entity's
-    name; the share of the query's words (ALL_WORDS for all words or a substring); a match in the
-    name; the score of rare words; the age, oldest first.
+    The best rank comes first. It compares: whether the query is the entity's name; the share of the
+    query's words that were found (ALL_WORDS also for the query as a substring); whether the name
+    matches; the score of rare words; the age, oldest first.
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -64,10 +64,9 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     there are more matches than are ranked (`is_cut`), `all_matching` yields all that contain the
     substring, or all words in one text.
     """
-    needle = query.lower()
+    needle, matches = query.lower(), _by_words(db, terms(query))
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
-    matches = _by_words(db, terms(query))
     # The entities with these names, exact, in a variant spelling, or as an alias.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
@@ -219,7 +218,7 @@ def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
             yield number, name
 
 
-# For names and for texts: a query by trigrams, and a query by letters for short texts.
+# One pair of queries for names and one for texts: by trigrams, or by letters for a short needle.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",

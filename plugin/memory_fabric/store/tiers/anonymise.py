@@ -102,9 +102,10 @@ def anonymised(record: Record, memory: BaseMemory) -> Record:
     for name in ("alternatives", "constraints", "tradeoffs"):
         texts[name] = tuple(map(clean, getattr(record, name)))
     texts |= dict.fromkeys(("project", "author", "origin", "session", "agent"), "")
-    ends_clean = [r for r in record.relations if all(clean(end) == end for end in (r[0], r[2]))]
     entities = tuple(entity for entity in things if clean(entity.name) == entity.name)
-    return record._replace(**texts, entities=entities, relations=tuple(ends_clean), evidence={})
+    ends = ((relation, (relation.source, relation.target)) for relation in record.relations)
+    relations = tuple(relation for relation, names in ends if tuple(map(clean, names)) == names)
+    return record._replace(**texts, entities=entities, relations=relations, evidence={})
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
@@ -157,7 +158,6 @@ def identifying_names(memory: BaseMemory) -> dict[str, str]:
 
 
 def _user_names(memory: BaseMemory) -> set[str]:
-    """Return the user's names from settings and git, whole and in parts, and those of addresses."""
     settings, project = memory.settings, memory.project
     names = {settings.author, os.path.basename(settings.user_home)}
     home = settings.user_home

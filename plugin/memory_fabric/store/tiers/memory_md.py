@@ -125,8 +125,8 @@ def rewritten(
     newline = "\r\n" if "\r\n" in text else "\n"
     joined = bool(parts.before) and not parts.before.endswith("\n")
     begin = newline + BEGIN_JOINED if joined else BEGIN
-    fence = newline.join([begin, HEADING, "", *lines, END]) + newline
-    return parts.before + fence + parts.after, ids
+    block = newline.join([begin, HEADING, "", *lines, END]) + newline
+    return parts.before + block + parts.after, ids
 
 
 def parse(text: str) -> Parts:
