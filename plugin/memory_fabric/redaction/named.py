@@ -22,7 +22,7 @@ from memory_fabric.redaction.plain import (
     looks_random,
     says_prose,
 )
-from memory_fabric.redaction.rules import Rule, exact, form, is_option_in, table, words
+from memory_fabric.redaction.rules import exact, form, is_option_in, table, words
 from memory_fabric.redaction.values import is_known_form
 from memory_fabric.text import runs
 
@@ -111,8 +111,16 @@ def without_headers(text: str) -> str:
 
 def without_arguments(text: str) -> str:
     """Return the text without secrets in command lines, .pgpass, and XML and HTML elements."""
-    folded = text.casefold()
-    for rule in _commands_in(text, folded):
+    folded, by_word, rules = text.casefold(), _commands_by_word(), table("commands").rules
+    places = {place for word in by_word.keys() & runs(folded) for place in by_word[word]}
+    opened = [
+        rule
+        for rule in (rules[place] for place in sorted(places))
+        if rule.note in text
+        and (rule.note[:1] != "-" or is_option_in(text, rule.note))
+        and any(name in folded for name in rule.keywords)
+    ]
+    for rule in opened:
         text = _replaced(rule.expression, _hide_argument, text, MAX_ARGUMENTS)
     text = form("long flag").sub(_hide_flag, text)
     if "</" in text or "/>" in text:
@@ -120,19 +128,6 @@ def without_arguments(text: str) -> str:
         if "<th" in folded:
             text = _without_cells_of_html(text)
     return text
-
-
-def _commands_in(text: str, folded: str) -> list[Rule]:
-    """Return the rules of programs whose command lines in this text may contain a secret."""
-    by_word = _commands_by_word()
-    places = {place for word in by_word.keys() & runs(folded) for place in by_word[word]}
-    return [
-        rule
-        for rule in (table("commands").rules[place] for place in sorted(places))
-        if rule.note in text
-        and (rule.note[:1] != "-" or is_option_in(text, rule.note))
-        and any(name in folded for name in rule.keywords)
-    ]
 
 
 @cache
@@ -194,21 +189,14 @@ def _hide_bearer(match: re.Match[str]) -> str:
 
 
 def _hide_cookies(match: re.Match[str]) -> str:
-    pairs = [pair.partition("=") for pair in match.group(2).split(";")]
-    return match.group(1) + ";".join(
-        f"{name}=[redacted: cookie]" if _is_session(name, value) else name + sign + value
-        for name, sign, value in pairs
-    )
-
-
-def _is_session(name: str, value: str) -> bool:
-    """Return True if a cookie's value is an identifier, not a word, number or date."""
-    is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
-    return (
-        len(value) >= (8 if is_named else MIN_COOKIE_CHARS)
-        and any(c.isdigit() for c in value)
-        and any(c.isalpha() for c in value)
-    )
+    """Return the cookies without values that are identifiers, not words, numbers or dates."""
+    cookies = []
+    for name, sign, value in (pair.partition("=") for pair in match.group(2).split(";")):
+        is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
+        is_long = len(value) >= (8 if is_named else MIN_COOKIE_CHARS)
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        cookies.append(name + ("=[redacted: cookie]" if is_long and is_mixed else sign + value))
+    return match.group(1) + ";".join(cookies)
 
 
 def _hide_argument(match: re.Match[str]) -> str:
@@ -263,21 +251,17 @@ def _hide_password_in_url(match: re.Match[str]) -> str:
 
 
 def _hide_signed(match: re.Match[str]) -> str:
-    lead, value = match.groups()
-    is_none = is_placeholder(value) or "[redacted" in value
-    return match.group() if is_none else f"{lead}[redacted: password]"
+    is_none = is_placeholder(match[2]) or "[redacted" in match[2]
+    return match[0] if is_none else f"{match[1]}[redacted: password]"
 
 
 def _hide_token_in_url(match: re.Match[str]) -> str:
-    value = match.group(2)
-    digits = sum(c.isdigit() for c in value)
-    return f"{match.group(1)}[redacted: token]@" if digits > 1 else match.group()
+    return f"{match[1]}[redacted: token]@" if sum(map(str.isdigit, match[2])) > 1 else match[0]
 
 
 def _hide_signature(match: re.Match[str]) -> str:
-    value = match.group(2)
-    is_secret = looks_random(value) or is_hex(value)
-    return f"{match.group(1)}[redacted: secret]" if is_secret else match.group()
+    is_secret = looks_random(match[2]) or is_hex(match[2])
+    return f"{match[1]}[redacted: secret]" if is_secret else match[0]
 
 
 def without_names(text: str) -> str:
@@ -292,8 +276,7 @@ def _without_named(line: str) -> str:
     if is_style(line) or is_definition(line):
         return line
     line = _without_values(line, folded)
-    has_sign = "=" in line or ":" in line
-    if has_sign:
+    if "=" in line or ":" in line:
         line = form("variable").sub(_hide_variable, line)
     if "=" in line:
         line = form("dumped").sub(_hide_dumped, line)

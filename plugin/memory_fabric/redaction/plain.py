@@ -50,7 +50,6 @@ MAX_IN_WORDS = 0.45
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     """Return True if the value after `lead` (name and separator) is prose, code or a placeholder.
-
     `follower` is the text after the value, a few dozen characters.
     """
     plain = value.rstrip(".!?:,;").lower()
@@ -110,11 +109,8 @@ def is_placeholder(value: str) -> bool:
         return True  # a label
     if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
         return True
-    if (
-        form("type name").fullmatch(value)
-        or plain in NAMES
-        or (not value.isascii() and plain.startswith(_SPELLED))
-    ):
+    is_spelled = not value.isascii() and plain.startswith(_SPELLED)
+    if is_spelled or plain in NAMES or form("type name").fullmatch(value):
         return True  # a label
     if form("refers elsewhere").match(value) or form("is masked").search(value.lower()):
         return True
@@ -222,12 +218,10 @@ def looks_random(value: str) -> bool:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the class of each character: digit, capital, or other."""
     return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
 
 
 def _changes(kinds: list[str]) -> int:
-    """Return the number of changes from one character class to another."""
     return sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
 
 
@@ -242,9 +236,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if a value of several words is a passphrase: its name means a password, and the
-    value does not read like a sentence.
-    """
+    """Return True if several words, which do not read like a sentence, follow a password's name."""
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False
@@ -267,9 +259,8 @@ def is_joined_words(value: str) -> bool:
         return False
     folded = [word.casefold() for word in words]
     is_case = len({word[0].isupper() for word in words}) == 1
-    return (
-        len(words) > 1 and is_case and not (says_prose(folded) or _OF_PROGRAMS.intersection(folded))
-    )
+    is_common = says_prose(folded) or not _OF_PROGRAMS.isdisjoint(folded)
+    return len(words) > 1 and is_case and not is_common
 
 
 def says_prose(parts: Sequence[str]) -> bool:
@@ -314,9 +305,8 @@ def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
 
 def _names_password(name: str) -> bool:
     folded = name.lower().rstrip("0123456789")
-    return folded.startswith(("pass", "pwd", "secret")) or folded.endswith(
-        ("secret", "secret_key", "secret-key", "secretkey")
-    )
+    endings = ("secret", "secret_key", "secret-key", "secretkey")
+    return folded.startswith(("pass", "pwd", "secret")) or folded.endswith(endings)
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:

@@ -55,8 +55,8 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text unchanged. True does not prove that the text
-    contains a secret. Clean texts are cached.
+    """Return False if `redact` would leave the text unchanged. May return True for a harmless text.
+    Clean texts are cached.
     """
     if text in _CLEAN:
         return False
@@ -76,9 +76,7 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret replaced by `[redacted: kind]`, the rest byte for byte. A
-    redacted text is returned unchanged.
-    """
+    """Return the text with every secret replaced by `[redacted: kind]`, the rest byte for byte."""
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
         if text == before:
@@ -161,9 +159,8 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
                 parts.append(without_secrets(word))
                 at += len(word) + 1
                 continue
-            end = line.find("]", at)
-            end = len(line) if end < 0 else end + 1
-            behind = line.find(" ", end)
+            closing = line.find("]", at)
+            behind = line.find(" ", closing) if closing >= 0 else -1
             end = len(line) if behind < 0 else behind
             parts.append(line[at:end] if REDACTED in line[at:end] else MARK)
             at = end + 1
@@ -200,10 +197,9 @@ def _names_secret(key: str) -> bool:
 
 
 def block_without_secrets(block: str) -> str:
-    """Return a block for the model with its texts redacted.
-
-    An item is one line. The columns before its text, with ids and dates, are written by this plugin
-    and not searched: next to them many a plain word would look like the name of a secret.
+    """Return a block for the model with its texts redacted. An item is one line. The columns before
+    its text, with ids and dates, are written by this plugin and not searched: next to them many a
+    plain word would look like the name of a secret.
     """
     parts: list[tuple[str, str]] = []  # columns, and a text
     for line in block.split("\n"):

@@ -21,11 +21,10 @@ ANY = "*"
 
 
 class Rule(NamedTuple):
-    """A line of a section: an expression that matches only a text with one of the keywords.
-
-    `note` is the field between them: the character or option that a command must contain, the names
-    of an issuer, or the minimum length of a harmless word. The search for keywords needs no
-    expression, so expressions are put together only when a rule is opened.
+    """A line of a section: an expression that matches only a text with one of the keywords. `note`
+    is the field between them: the character or option that a command must contain, the names of an
+    issuer, or the minimum length of a harmless word. The search for keywords needs no expression,
+    so expressions are put together only when a rule is opened.
     """
 
     keywords: tuple[str, ...]
@@ -295,9 +294,7 @@ def _parts_of_words() -> list[tuple[Iterable[str], int]]:
     ]  # fmt: skip
 
 
-@cache
-def _keywords() -> _Keywords:
-    return _Keywords()
+_keywords = cache(_Keywords)
 
 
 def opened_steps(text: str) -> int:
@@ -417,7 +414,7 @@ def _is_like_name(word: str, folded: str) -> bool:
 
 
 class _Shown(dict[str, int]):
-    """A cache of the bits of each word; the bits of long words are computed each time."""
+    """A cache of the keyword bits of each word, which are computed each time for long words."""
 
     def __missing__(self, word: str) -> int:
         bits = _shown_by(word)

@@ -70,11 +70,8 @@ def without_stated(text: str) -> str:
             kind = "key"
         begin = max(text.rfind("\n", 0, name.start()) + 1, name.start() - 48)
         near = form("before value").match(text, name.end())
-        if (
-            kind in ("key", "common")
-            and near
-            and form("of network").search(text, begin, near.end())
-        ):
+        is_key = kind in ("key", "common")
+        if is_key and near and form("of network").search(text, begin, near.end()):
             kind = "password"
         name_tail = form("rest of name").match(text, name.end())
         bent = exact(r"[^\W\d_\u2e80-\uffff]*").match(text, name.end())
@@ -153,17 +150,11 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             else:
                 linked = link if link in ANNOUNCING or not linked else linked
             continue
-        if (
-            sign is None
-            and core.rstrip("!?)],") in _TYPES
-            and text[named_to : named_to + 2].lstrip("?")[:1] == ":"
-        ):
+        is_type = sign is None and core.rstrip("!?)],") in _TYPES
+        if is_type and text[named_to : named_to + 2].lstrip("?")[:1] == ":":
             return
-        if (
-            folded in ("type", "use", "enter")
-            and not words
-            and form("mixed ahead").match(region, token.end())
-        ):
+        is_verb = folded in ("type", "use", "enter") and not words
+        if is_verb and form("mixed ahead").match(region, token.end()):
             linked = "="
             continue
         if folded in tables.ABOUT and not linked and not words:
@@ -213,8 +204,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
                     (p for c in closer if (p := text.find(c, at + begin, at + begin + 256)) > 0),
                     default=-1,
                 )
-                inner = text[at + begin : closing] if closing > 0 else ""
-                inner = inner.rstrip("\u00a0 ")
+                inner = text[at + begin : closing].rstrip("\u00a0 ") if closing > 0 else ""
                 if inner and "\n" not in inner:
                     if len(inner.split()) == 1 or is_passphrase("password", inner):
                         yield at + begin, at + begin + len(inner)
@@ -275,9 +265,8 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     """Return the span of the value in "X is the password" or "use X as the key"; or None."""
     start = max(0, end - BACK_CHARS)
-    if not any(c.isdigit() or c in SYMBOLS for c in text[start:end]) and not is_joined(
-        text[start:end]
-    ):
+    region = text[start:end]
+    if not any(c.isdigit() or c in SYMBOLS for c in region) and not is_joined(region):
         return None
     match = form("backward").search(text, start, end)
     if match is None and text.startswith(("şifresi", "parolası"), end):
@@ -315,11 +304,9 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
-        if (
-            not is_stated
-            or is_code(core, word[begin + len(core) :])
-            or form("public before").search(around)
-        ):
+        if not is_stated or is_code(core, word[begin + len(core) :]):
+            continue
+        if form("public before").search(around):
             continue
         if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
             yield token.start() + begin, token.start() + begin + len(core)

@@ -29,18 +29,11 @@ _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
 # The kind of each name; of several sections with the same name, the last one counts.
-_KINDS = {
-    name: kind
-    for section, kind in (
-        ("keys", "key"),
-        ("common keys", "common"),
-        ("pairs", "pair"),
-        ("short passwords", "password"),
-        ("passwords", "password"),
-        ("pins", "pin"),
-    )
-    for name in words(section)
-}
+_SECTIONS = {
+    "keys": "key", "common keys": "common", "pairs": "pair", "short passwords": "password",
+    "passwords": "password", "pins": "pin",
+}  # fmt: skip
+_KINDS = {name: kind for section, kind in _SECTIONS.items() for name in words(section)}
 _BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
 
 
@@ -66,27 +59,21 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
     """Return True if the match is a whole word, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
-    is_path = (
-        text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
-        and form("rest of name").match(text, name.end()) is None
-    )
+    has_slash = text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
+    is_path = has_slash and form("rest of name").match(text, name.end()) is None
     if before == "/" and behind == "-":
         return False  # `docker/login-action`
     if is_path or _is_in_address(text, name.start()):
         return False
     if before == "." and text[max(0, name.start() - 2) : name.start() - 1] == "/":
         return False
-    if (
-        word.isascii()
-        and len(word) < 6
-        and (before.isdigit() or text[name.end() : name.end() + 2].isalnum())
-    ):
+    is_joined = before.isdigit() or text[name.end() : name.end() + 2].isalnum()
+    if word.isascii() and len(word) < 6 and is_joined:
         is_plural = behind in ("s", "S") and not text[name.end() + 1 : name.end() + 2].isalnum()
         if before.isdigit() or (behind.isdigit() and not is_plural):
             return False
-    if kind in ("key", "common") and text[max(0, name.start() - 13) : name.start()].rstrip(
-        " _-"
-    ).lower().endswith(_OPENING_NOTHING):
+    lead = text[max(0, name.start() - 13) : name.start()].rstrip(" _-").lower()
+    if kind in ("key", "common") and lead.endswith(_OPENING_NOTHING):
         return False
     mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
     if mark >= 0 and "]" not in text[mark : name.start()]:
@@ -94,12 +81,8 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
     if not word.isascii():
         return not before.isalpha() or len(word) > 4 or not word[0].isascii()
     if behind.isalpha() and behind.isascii():
-        if (
-            word.casefold() not in _UNBENT
-            and " " not in word
-            and len(word) > 4
-            and kind != "common"
-        ):
+        may_bend = word.casefold() not in _UNBENT and " " not in word
+        if may_bend and len(word) > 4 and kind != "common":
             ending = text[name.end() : name.end() + 8].split(maxsplit=1)[0]
             return len(ending.rstrip(":=.,")) < 6
         ending = text[name.end() : name.end() + 3]
@@ -147,12 +130,8 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
             at = lead.end() if lead is not None else 0
             word = line[at:].strip()
             phrase = form("words of phrase").fullmatch(word.strip("\"'`*"))
-            if (
-                full_lines == 1
-                and phrase
-                and kind == "password"
-                and is_words_of_phrase(phrase.group())
-            ):
+            may_be_phrase = full_lines == 1 and kind == "password"
+            if may_be_phrase and phrase and is_words_of_phrase(phrase.group()):
                 place = text.index(phrase.group(), start + at)
                 yield place, place + len(phrase.group())
                 return
@@ -180,26 +159,16 @@ def is_alone_secret(core: str, kind: str) -> bool:
     """Return True if a word that is alone in its line is a password or a key."""
     if "[redacted" in core or is_placeholder(core) or is_known_form(core) or is_code(core, ""):
         return False
-    if (
-        core.count(",") > 1
-        or any(c in core for c in "(){}[]<>;|\\")
-        or core.endswith((":", "="))
-        or "/" in core[:2]
-    ):
+    if core.count(",") > 1 or any(c in core for c in "(){}[]<>;|\\"):
         return False
-    if (
-        is_identifier(core)
-        or exact(r"\w+=\w*&|[#@]?[A-Za-z_]{2,40}(?:=|$)").match(core)
-        or not any(c.isalnum() for c in core)
-    ):
+    if core.endswith((":", "=")) or "/" in core[:2] or not any(map(str.isalnum, core)):
+        return False
+    is_field = exact(r"\w+=\w*&|[#@]?[A-Za-z_]{2,40}(?:=|$)").match(core)
+    if is_field or is_identifier(core):
         return False
     if kind in ("key", "common"):
-        return (
-            is_random(core, 16)
-            or is_hex(core)
-            or (is_telling(core) and len(core) > 9 and kind == "key")
-            or (is_uuid(core) and kind == "key")
-        )
+        is_named_key = kind == "key" and (is_uuid(core) or (is_telling(core) and len(core) > 9))
+        return is_random(core, 16) or is_hex(core) or is_named_key
     return is_telling(core) or is_random(core, 12) or (is_mixed(core, least=8) and "_" not in core)
 
 

@@ -53,7 +53,9 @@ def without_tokens(text: str) -> str:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
             # The secret half of the pair is next to its id, often without a name.
-            hidden = form("aws secret").sub(_hide_if_random, hidden)
+            hidden = form("aws secret").sub(
+                lambda m: "[redacted: secret]" if looks_random(m[2]) else m[0], hidden
+            )
         text = hidden
     return text
 
@@ -62,10 +64,6 @@ def _hide_token(match: re.Match[str]) -> str:
     token = match.group()
     is_stand_in = len(set(token[-16:].lower())) < 3 or any(part in token for part in PUBLISHED)
     return token if is_stand_in or not is_doubtful(token) else MARK
-
-
-def _hide_if_random(match: re.Match[str]) -> str:
-    return "[redacted: secret]" if looks_random(match.group(2)) else match.group()
 
 
 def without_values_of_issuers(text: str) -> str:
@@ -180,23 +178,12 @@ def random_words(text: str) -> list[tuple[int, int]]:
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
         is_path = "/" in core[:-1] and ("://" in token or core.count("/") > 1)
-        if (
-            is_path
-            or is_placeholder(core)
-            or is_identifier(core)
-            or "@" in core
-            or "\\" in core
-            or "(" in core
-            or is_known_form(core)
-        ):
+        is_code = any(sign in core for sign in "@\\(")
+        if is_path or is_placeholder(core) or is_identifier(core) or is_code or is_known_form(core):
             continue
-        is_key = has_prefix(core) if at < 0 else False
-        if (
-            "://" not in token
-            and not is_key
-            and len(core) >= MIN_RANDOM
-            and (is_random(core) or is_uuid(core))
-        ):
+        is_key = at < 0 and has_prefix(core)
+        may_be_key = "://" not in token and not is_key and len(core) >= MIN_RANDOM
+        if may_be_key and (is_random(core) or is_uuid(core)):
             start = max(text.rfind("\n", 0, word.start()) + 1, word.start() - BEFORE_CHARS)
             before = text[start : word.start() + begin]
             is_key = bool(form("issuer").search(before)) and not form("of thing").search(before)
@@ -228,11 +215,7 @@ def without_keys(text: str) -> str:
             at = run.end(1)
     text = "".join([*parts, text[at:]])
     text = form("key tail").sub(_hide_tail, text)
-    return form("putty key").sub(_hide_lines, text)
-
-
-def _hide_lines(match: re.Match[str]) -> str:
-    return f"{match[1]}{MARK_OF_KEY}"
+    return form("putty key").sub(rf"\1{MARK_OF_KEY}", text)
 
 
 def _hide_tail(match: re.Match[str]) -> str:

@@ -44,9 +44,7 @@ def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
 
 
 def is_telling(core: str) -> bool:
-    """Return True if a value looks like no word and no identifier: letters and digits alternate, or
-    symbols separate them.
-    """
+    """Return True if letters and digits of a value alternate, or symbols separate them."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
@@ -75,13 +73,8 @@ def is_telling(core: str) -> bool:
         )
         if is_hex(part.removeprefix("g").rjust(32, "0")):
             continue
-        if turns >= 3 or (
-            turns == 2
-            and part[0].isalpha()
-            and part[-1].isalpha()
-            and part.islower()
-            and len(core) <= 24
-        ):
+        is_digit_inside = part[0].isalpha() and part[-1].isalpha() and part.islower()
+        if turns >= 3 or (turns == 2 and is_digit_inside and len(core) <= 24):
             return True
         if len(part) >= 10 and turns and cases > 0.4 * len(part):
             return True
@@ -105,16 +98,11 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False
     if core.casefold() in NAMES or (kind != "key" and _is_uuid(core)):
         return False
-    if (
-        core[-1] in "!?"
-        and core[:-1].isalpha()
-        and sum(map(str.isupper, core)) > 1
-        and is_identifier(core[:-1])
-    ):
+    has_capitals = core[:-1].isalpha() and sum(map(str.isupper, core)) > 1
+    if core[-1] in "!?" and has_capitals and is_identifier(core[:-1]):
         return False  # a type
-    if form("other assignment").match(core) and not (
-        linked and sum(c in SYMBOLS for c in core) > 1
-    ):
+    is_symbolic = linked and sum(c in SYMBOLS for c in core) > 1
+    if form("other assignment").match(core) and not is_symbolic:
         return False
     if kind in ("password", "pair") and is_joined_words(core):
         ends = not follower.strip(" .,!)\"'`*")
@@ -167,14 +155,9 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
     )
     if quoted:
         return linked != "" and len(core) >= 5
-    if linked in ANNOUNCING:
-        return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
-    return (
-        linked in _COPULAS
-        and ends
-        and len(core) >= 5
-        and not folded.endswith(_SUFFIXES if linked in _COPULAS[:4] else _BENT)
-    )
+    suffixes = _SUFFIXES if linked in ANNOUNCING or linked in _COPULAS[:4] else _BENT
+    is_linked = linked in ANNOUNCING or linked in _COPULAS
+    return is_linked and ends and len(core) >= 5 and not folded.endswith(suffixes)
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
@@ -230,25 +213,15 @@ def _counts(follower: str) -> bool:
 
 def is_code(core: str, follower: str) -> bool:
     """Return True if a word is a call, a reference, a path or an option."""
-    if (
-        "](" in core
-        or exact(r"\w\[[\"']").search(core)
-        or "::" in core
-        or core[:2] in ("$(", "${", "{{", "<%")
-        or core[0] in "<("
-        or "(" in core
-        or "://" in core
-    ):
+    if any(sign in core for sign in ("(", "::", "://")) or exact(r"\w\[[\"']").search(core):
         return True
-    if (
-        follower[:1] in ("(", "[")
-        or exact(r"[Tt]est(?:_|[A-Z])\w+").fullmatch(core)
-        or core.startswith(("./", "../", "~/", "--"))
-    ):
+    if core.startswith(("${", "{{", "<", "./", "../", "~/", "--")) or follower[:1] in ("(", "["):
         return True
-    if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
+    if exact(r"[Tt]est(?:_|[A-Z])\w+").fullmatch(core):
         return True
-    if core[0] == "$" and "->" in core:
+    if core[0] == "/" and not looks_random(core):
+        return True
+    if core[0] == "$" and ("->" in core or is_placeholder(core)):
         return True
     if exact(
         r"[;{}](?:var|return|let)\b|\}[;,]|\\[sbwd]|\)\?\||[a-z]\.[a-z]+[<>=]|^return\b|\(\)"
