@@ -2,10 +2,9 @@
 
 A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
 earlier conversations. Phrases of languages with spaces are matched as whole words, other phrases as
-parts of the text. Code spans, files and names such as `prior-chat` are ignored.
-
-Some prompts ask for the end of the last session ("where were we"), and so does a session's first
-prompt if it continues something ("continue").
+parts of the text. Code spans, files and names such as `prior-chat` are ignored. Some prompts ask
+for the end of the last session ("where were we"), and so does a session's first prompt if it
+continues something ("continue").
 
 A memory without a word of the requested kind is not an answer, even if it is about the same thing:
 "how long do we keep the rows?" is not answered by a description of the rows.
@@ -102,12 +101,8 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
     present = [] if text.isascii() else [phrase for phrase in spaceless if phrase in text]
     if phrases.keys().isdisjoint(words(text)):
         return present
-    numbered = [
-        (word, number)
-        for number, token in enumerate(text.split())
-        if not is_file(token)
-        for word in words(token)
-    ]
+    tokens = [(token, at) for at, token in enumerate(text.split()) if not is_file(token)]
+    numbered = [(word, at) for token, at in tokens for word in words(token)]
     for at, (word, number) in enumerate(numbered):
         for phrase in phrases.get(word, ()):
             parts = phrase.split()

@@ -86,11 +86,8 @@ def may_be_secret(value: str) -> bool:
         return False
     if len(bare.split()) > 1:
         return is_passphrase("password", bare)
-    return (
-        not (bare.islower() and bare.endswith(_SUFFIXES))
-        and bare.casefold() not in _DOING
-        and not says_prose((bare.casefold(),))
-    )
+    is_noun = bare.islower() and bare.endswith(_SUFFIXES)
+    return not (is_noun or bare.casefold() in _DOING or says_prose((bare.casefold(),)))
 
 
 def without_url_secrets(text: str) -> str:
@@ -168,9 +165,8 @@ def _without_cells_of_html(text: str) -> str:
     for row in form("html row").finditer(text):
         cells = list(form("html cell").finditer(text, row.start(), row.end()))
         if any(cell.group(1).lower() == "h" for cell in cells):
-            columns = {
-                i for i, cell in enumerate(cells) if form("column head").search(cell.group(2))
-            }
+            heads = (form("column head").search(cell.group(2)) for cell in cells)
+            columns = {i for i, head in enumerate(heads) if head}
             continue
         for place in columns:
             if place < len(cells) and _is_content(cells[place].group(2)):
@@ -347,9 +343,8 @@ def _hide_dumped(match: re.Match[str]) -> str:
     if name in ("PWD", "OLDPWD") or value.startswith(("/", "./", "~/", "http", "$")):
         return match.group()
     plain = value.lstrip("$!#@")
-    if any(part.endswith(_PASSWORD_PARTS) for part in parts) and (
-        is_joined_words(plain) or not is_name(plain)
-    ):
+    is_password = any(part.endswith(_PASSWORD_PARTS) for part in parts)
+    if is_password and (is_joined_words(plain) or not is_name(plain)):
         return f"{lead}[redacted: secret]"
     if parts[-1] in ("TOKEN", "SECRET") and value.isalpha() and len(value) > 6:
         is_word = is_identifier(value) or says_prose((value.lower(),))

@@ -160,15 +160,12 @@ def _may_define(line: str) -> bool:
         return True  # expressions ignore the case of more letters than str.lower does
     folded = line.lower()
     words = folded.split()
-    return (
-        "=" in folded
-        or any(piece in folded for piece in _OF_DEFINITIONS)
-        or any(word.startswith(_COLUMN_TYPES) for word in words[1:2])
-        or any(
-            7 <= len(word.strip("*|\\/")) <= 12 and not word.strip("*|\\/0123456789abcdef")
-            for word in words
-        )
-    )
+    if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):
+        return True
+    if any(word.startswith(_COLUMN_TYPES) for word in words[1:2]):
+        return True
+    bare = (word.strip("*|\\/") for word in words if not word.strip("*|\\/0123456789abcdef"))
+    return any(7 <= len(word) <= 12 for word in bare)
 
 
 def is_identifier(value: str) -> bool:
@@ -270,13 +267,10 @@ def says_prose(parts: Sequence[str]) -> bool:
 
 def _is_short_password(lead: str, value: str) -> bool:
     name, sign = parted(lead)
-    return (
-        len(value) >= MIN_PASSWORD_CHARS
-        and sign in ("=", ":")
-        and name.lower().endswith(("password", "passwd", "pwd", "pass", "passphrase", "passcode"))
-        and any(c.isdigit() or c in SYMBOLS for c in value)
-        and not value.startswith(("$", "%"))
-    )
+    names = ("password", "passwd", "pwd", "pass", "passphrase", "passcode")
+    is_stated = sign in ("=", ":") and name.lower().endswith(names)
+    is_long = len(value) >= MIN_PASSWORD_CHARS and not value.startswith(("$", "%"))
+    return is_stated and is_long and any(c.isdigit() or c in SYMBOLS for c in value)
 
 
 def _is_code(value: str, follower: str) -> bool:

@@ -257,12 +257,8 @@ def _issued() -> tuple[str, ...]:
 
 def _parts_of_words() -> list[tuple[Iterable[str], int]]:
     options = words("option names")
-    issuers = {
-        keyword
-        for section in ("beside", "public beside")
-        for rule in table(section).rules
-        for keyword in rule.keywords
-    }
+    rules = (*table("beside").rules, *table("public beside").rules)
+    issuers = {keyword for rule in rules for keyword in rule.keywords}
     return [
         (("<private",), PRIVATE),
         (("-----begin", "-----end", "private-lines:"), KEY_BLOCK),
@@ -403,14 +399,13 @@ def _is_like_name(word: str, folded: str) -> bool:
     """Return True if words and numbers are joined as in no token: `worker-1700000000000`."""
     bare = word.rstrip(",;!?.")
     parts = bare.translate(_PARTS_OF_NAME).split()
-    return (
-        len(word) <= MAX_NAME_CHARS
-        and bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
-        and word.isascii()
-        and all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
-        and not any(part in words("telling") for part in folded.translate(_PARTS_OF_NAME).split())
-        and not any(keyword in word or keyword in folded for keyword in _issued())
-    )
+    is_joined = bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    if len(word) > MAX_NAME_CHARS or not is_joined or not word.isascii():
+        return False
+    if not all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts):
+        return False
+    is_telling = any(p in words("telling") for p in folded.translate(_PARTS_OF_NAME).split())
+    return not is_telling and not any(k in word or k in folded for k in _issued())
 
 
 class _Shown(dict[str, int]):
@@ -450,12 +445,10 @@ def is_option_in(text: str, sign: str) -> bool:
 
 def is_command_line(value: object) -> bool:
     """Return True if a JSON value is a list of a command's words, one of which is an option."""
-    return (
-        isinstance(value, list | tuple)
-        and len(value) > 1
-        and all(isinstance(word, str) and "\n" not in word for word in value)
-        and any(word[:1] == "-" for word in value)
-    )
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        return False
+    is_line = all(isinstance(word, str) and "\n" not in word for word in value)
+    return is_line and any(word[:1] == "-" for word in value)
 
 
 def is_doubtful(word: str) -> bool:
@@ -488,12 +481,9 @@ def is_joined(word: str) -> bool:
 
 def is_uuid(word: str) -> bool:
     """Return True for a UUID in its usual form, which is an id and alone not a secret."""
-    return (
-        len(word) == 36
-        and word[8] == word[13] == word[18] == word[23] == "-"
-        and word.replace("-", "").isalnum()
-        and all(c in "0123456789abcdefABCDEF-" for c in word)
-    )
+    if len(word) != 36 or not word[8] == word[13] == word[18] == word[23] == "-":
+        return False
+    return word.replace("-", "").isalnum() and set(word) <= set("0123456789abcdefABCDEF-")
 
 
 def _is_label(bare: str) -> bool:

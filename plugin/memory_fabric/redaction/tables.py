@@ -183,7 +183,7 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
     return [match.span(1) for match in form("number of lock").finditer(text)]
 
 
-MAX_CELLS = 64
+MAX_CELLS, _SEPARATORS = 64, ("│", "║", "┃", "|", "\t", ";", ",", "  ")
 # The characters with which the lines between rows are drawn.
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 
@@ -205,9 +205,7 @@ def without_columns(text: str) -> str:
                 lines[place] = _hidden_cells(line, cells, columns)
                 continue
             columns = {}
-        separator = next(
-            (sign for sign in ("│", "║", "┃", "|", "\t", ";", ",", "  ") if sign in line), ""
-        )
+        separator = next((sign for sign in _SEPARATORS if sign in line), "")
         if not separator or place + 1 == len(lines):
             continue
         cells = _cells(line, separator)
@@ -225,11 +223,8 @@ def without_columns(text: str) -> str:
 def _is_table(folded: str) -> bool:
     """Return True if a line with the name of a secret has columns and other lines follow."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
-    return "\n" in folded and any(
-        any(name in line for name in names)
-        and any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
-        for line in folded.split("\n")
-    )
+    lines = [line for line in folded.split("\n") if any(name in line for name in names)]
+    return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)
 
 
 def without_inserted(text: str) -> str:

@@ -68,9 +68,8 @@ def is_telling(core: str) -> bool:
         if len(part) > 7 and part.isalpha() and _is_unlike_words(part):
             return True
         turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
-        cases = sum(
-            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
-        )
+        kinds = [(c.isdigit(), c.isupper()) for c in part]
+        cases = sum(a != b for a, b in pairwise(kinds))
         if is_hex(part.removeprefix("g").rjust(32, "0")):
             continue
         is_digit_inside = part[0].isalpha() and part[-1].isalpha() and part.islower()
@@ -147,12 +146,9 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
         return False
     if not all(part.isalnum() for part in parts) or is_identifier(core):
         return False
-    ends = (
-        not follower.strip()
-        or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
-        or (len(follower.split()) > 0 and not follower.split()[0][:1].isalnum())
-        or "\u2e80" <= follower[:1] <= "\ud7af"
-    )
+    first = follower.strip()[:1]
+    ends = not first.isalnum() or "\u2e80" <= follower[:1] <= "\ud7af"
+    ends = ends or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
     if quoted:
         return linked != "" and len(core) >= 5
     suffixes = _SUFFIXES if linked in ANNOUNCING or linked in _COPULAS[:4] else _BENT
@@ -184,14 +180,11 @@ def is_mixed(core: str, *, least: int) -> bool:
     if any(c in SYMBOLS for c in core):
         return any(c.isdigit() for c in core) or len(core) >= 8
     parts = exact(r"[-_./:,]").split(core)
-    if any(c.isdigit() for c in core) and any(
-        len(part) > 5 and part.isalpha() and _is_unlike_words(part) for part in parts
-    ):
+    unlike = (part for part in parts if len(part) > 5 and part.isalpha() and _is_unlike_words(part))
+    if any(c.isdigit() for c in core) and any(unlike):
         return True
-    return any(
-        any(c.isdigit() for c in part) and any(c.isalpha() for c in part) and len(part) >= 4
-        for part in parts
-    )
+    longer = [part for part in parts if len(part) >= 4]
+    return any(any(map(str.isdigit, part)) and any(map(str.isalpha, part)) for part in longer)
 
 
 def _is_unlike_words(part: str) -> bool:
