@@ -10,17 +10,18 @@ their source.
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric import models
-from memory_fabric.models import OTHERS, RECORD_TYPES, Progress, Provenance
+from memory_fabric.models import OTHERS, Progress, Provenance
 from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, records
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.projects import identity, own_lines, registry_file
 from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import many
 
 # Bytes read from the end of a journal: a repository may contain one of any size, and the hooks at a
 # session's start and stop have little time.
@@ -32,11 +33,9 @@ MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
-    """Lines of a journal whose records memory lacks, newest first.
-
-    With `proved`, this home wrote the lines. `others` counts lines by other authors, which are not
-    adopted for this user. `origin` is the id of a project of this home whose folder, now gone,
-    contained the journal.
+    """Lines of a journal whose records memory lacks, newest first. With `proved`, this home wrote
+    the lines. `others` counts lines by other authors, which are not adopted for this user. `origin`
+    is the id of a project of this home whose folder, now gone, contained the journal.
     """
 
     path: str
@@ -70,10 +69,9 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     lacking -= {line["id"] for line in written}  # the journal has their author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
-    stated = (_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking)
-    new_lines = [
-        line | {"author": settings.author} for line in stated if _is_record(line, line["scope"])
-    ]
+    stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]
+    whole = [line for line in stated if _is_record({**line, "scope": "team"})]
+    new_lines = [line | {"author": settings.author} for line in whole]
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
@@ -92,8 +90,8 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
     for database in databases:
         for table in ("records", "tombstones"):
             query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
-            unseen -= _ids(database.rows(query, (wanted,)))
-        promoted |= _ids(database.rows("SELECT record FROM promoted"))
+            unseen.difference_update(id_ for (id_,) in database.rows(query, (wanted,)))
+        promoted.update(id_ for (id_,) in database.rows("SELECT record FROM promoted"))
     # Of an undone record, only the operation may be left.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     return {
@@ -131,7 +129,6 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     """Return the lines of this folder's journal whose records memory lacks; None if there are none.
-
     Unproved lines count if their author is `author`, by default the user. A journal that git
     tracks, without a file of own lines, belongs to its authors and is ignored. At most the last
     `max_bytes` of the journal are read. Raises OSError, StoreUnavailable.
@@ -152,7 +149,8 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     if head is not None and not is_here:
         if os.path.lexists(head.root):
             return None  # this folder is a copy, and the original has all records
-        origin = head.project if head.project in _projects(home) else ""
+        known = registry_file.read_registry(home).keys.values()
+        origin = head.project if head.project in known else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
         return None
     stated, author = author, author or memory.settings.author
@@ -205,16 +203,14 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
     if project is None or not own_lines.journal_of(memory):
         return
     folder, home = project.local, memory.settings.home
-    waiting = False
-    if not settled:
-        head = own_lines.header(home, folder)
-        if head is not None and _is_here(memory, head):
-            waiting = head.waiting
-        else:
-            waiting = missing(memory, "", max_bytes) is not None
+    head = None if settled else own_lines.header(home, folder)
+    if head is not None and _is_here(memory, head):
+        waiting = head.waiting
+    else:
+        waiting = not settled and missing(memory, "", max_bytes) is not None
     own = _known(memory)
     lines = _lines_of(location.shared_file(project), max_bytes)
-    mine = [line for line in lines if line.get("id") in own]
+    mine = [line for line in lines if line["id"] in own]
     own_lines.write(home, folder, current_header(memory)._replace(waiting=waiting), mine)
 
 
@@ -259,7 +255,7 @@ def notice_text(found: Missing) -> str:
     """Return a notice that records are missing, and how to get them back."""
     if found.lines:
         first, last = found.span
-        subject = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
+        subject = many(len(found.lines), "record")
         subject += f" from {first}" if first == last else f" from {first} to {last}"
         subject += f" by {found.author}" if found.author and not found.proved else ""
         typed = "project adopt"
@@ -270,28 +266,22 @@ def notice_text(found: Missing) -> str:
     head = f"{found.path} has {subject} that memory lacks"
     if found.proved:
         return f"{head}: memory-fabric repair restores them."
+    typed = f"project link {found.origin}" if found.origin else typed
+    command = f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal)"
     if found.origin:
-        return (
-            f"{head}, from a folder that is gone: if this is that folder, type "
-            f"/memory-fabric:project link {found.origin} (or run memory-fabric project link "
-            f"{found.origin} in a terminal)."
-        )
+        return f"{head}, from a folder that is gone: if this is that folder, type {command}."
     return (
-        f"{head} and their origin is not proved. If they are yours (a lost home), type "
-        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) to restore them; "
-        "until then they are not used."
+        f"{head} and their origin is not proved. If they are yours (a lost home), type {command} "
+        "to restore them; until then they are not used."
     )
 
 
 def _is_here(memory: Memory, head: Header) -> bool:
     """Return True if a proved header is for this folder and the project's current or former id."""
     current = current_header(memory)
-    is_same = head.project == current.project or head.project not in _projects(memory.settings.home)
-    return is_same and (head.root, head.inode) == (current.root, current.inode)
-
-
-def _projects(home: str) -> set[str]:
-    return {*registry_file.read_registry(home).keys.values()}
+    others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
+    is_same_folder = (head.root, head.inode) == (current.root, current.inode)
+    return is_same_folder and head.project not in others
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
@@ -303,18 +293,15 @@ def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
     return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
 
 
-def _is_record(line: Mapping[str, Any], scope: str = "team") -> bool:
-    if line.get("forgotten") or line.get("type") not in RECORD_TYPES or line["type"] == "session":
-        return False
-    is_active = line.get("status", "active") == "active" and line.get("scope", "team") == scope
-    return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
+def _is_record(line: Mapping[str, Any]) -> bool:
+    is_stated = not line.get("forgotten") and line.get("type") != "session"
+    return is_stated and claims_read.is_of_a_team(line)
 
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal that memory lacks, newest first.
-
-    Shared records of others count as known. Returns an empty list if a database is unreadable,
-    because its records are unknown.
+    """Return the last line of each record in a journal that memory lacks, newest first. Shared
+    records of others count as known. Returns an empty list if a database is unreadable, because its
+    records are unknown.
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)
@@ -337,8 +324,4 @@ def _known(memory: Memory) -> set[str]:
 
 
 def _known_by(memory: Memory, query: str, *values: str) -> set[str]:
-    return {id_ for database in memory.databases() for id_ in _ids(database.rows(query, values))}
-
-
-def _ids(rows: Iterable[tuple[Any, ...]]) -> set[str]:
-    return {str(row[0]) for row in rows}
+    return {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}

@@ -28,12 +28,10 @@ MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move the lines that wait in home into the shared journal; return how many.
-
-    Lines of isolated domains stay in home; lines already in a journal that git does not track yet
-    are moved back to home. Nothing is moved if this user does not share, or while a merge is
-    unfinished. A crash between writing the two files duplicates no line. Raises OSError,
-    TimeoutError.
+    """Move the lines that wait in home into the shared journal; return how many. Lines of isolated
+    domains stay in home; lines already in a journal that git does not track yet are moved back to
+    home. Nothing is moved if this user does not share, or while a merge is unfinished. A crash
+    between writing the two files duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -72,10 +70,9 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove from the journal what must not be shared; return the number of removed lines.
-
-    This affects texts of forgotten records, records of isolated domains (which stay in home), and
-    the user's own words behind notes. A journal that git tracks is not changed. Raises OSError.
+    """Remove from the journal what must not be shared; return the number of removed lines. This
+    affects texts of forgotten records, records of isolated domains (which stay in home), and the
+    user's own words behind notes. A journal that git tracks is not changed. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -120,9 +117,8 @@ def take_back_words(memory: Memory) -> int:
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """Import new and changed records of others from the journal, if this user shares; return how
-    many. At most `most` are imported, the newest first; the others wait for the next call.
-
-    Costs one stat if the journal has not changed. Raises OSError, StoreUnavailable.
+    many. At most `most` are imported, the newest first; the others wait for the next call. Costs
+    one stat if the journal has not changed. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):

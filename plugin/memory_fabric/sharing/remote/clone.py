@@ -164,10 +164,11 @@ class Clone:
         found, place = [], 0
         for _ in wanted:
             head, _, _ = output[place : place + 200].partition(b"\n")
-            if not head.split()[-1:] or not head.split()[-1].isdigit():
+            size = head.rpartition(b" ")[2]
+            if not size.isdigit():
                 raise self._damaged(head)
             begin = place + len(head) + 1
-            place = begin + int(head.split()[-1]) + 1
+            place = begin + int(size) + 1
             found.append(output[begin : place - 1])
         return found
 
@@ -177,12 +178,12 @@ class Clone:
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
-        parts += [f"from {parent}".encode()] if parent else []
-        parts += [] if parent else [f"M 100644 {kept[path]} {path}".encode() for path in kept]
+        whole = [f"M 100644 {blob} {path}".encode() for path, blob in kept.items()]
+        parts += [f"from {parent}".encode()] if parent else whole
         for path, content in changed.items():
             if content:
-                parts += [f"M 100644 inline {path}".encode(), f"data {len(content)}".encode()]
-                parts += [content]
+                head = f"M 100644 inline {path}\ndata {len(content)}"
+                parts += [head.encode(), content]
             elif parent:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]

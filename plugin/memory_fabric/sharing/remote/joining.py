@@ -42,11 +42,10 @@ def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user, and this project if no team shares it, to a git repository.
-
-    `space` is the name of the project among the user's machines, by default the name of its git
-    remote, else of its folder. `words` asks for the words of the key. Raises TeamError, BadInput,
-    StoreUnavailable, OSError.
+    """Link the user, and this project if no team shares it, to a git repository. `space` is the
+    name of the project among the user's machines, by default the name of its git remote, else of
+    its folder. `words` asks for the words of the key. Raises TeamError, BadInput, StoreUnavailable,
+    OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)

@@ -155,10 +155,9 @@ class GitLog:
         def changed(lines: Lines) -> dict[str, bytes]:
             nonlocal number
             said: dict[str, list[str]] = {}
-            for operations in lines.ids.values():
-                for operation in operations.values():
-                    if operation.key in wanted and operation.value is not None:
-                        said.setdefault(operation.key, []).append(operation.op_id)
+            for operation in (o for operations in lines.ids.values() for o in operations.values()):
+                if operation.key in wanted and operation.value is not None:
+                    said.setdefault(operation.key, []).append(operation.op_id)
             erased = {id_ for op_ids in said.values() for id_ in op_ids} - lines.erased
             number = len(erased)
             files = self._without(lines, lines.erased | lines.replaced | erased)
@@ -198,12 +197,8 @@ class GitLog:
         """Return True if a line of an earlier commit is gone without a line that explains it."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
-            kept = set(new)
-            if not path.startswith(folder):
-                continue
-            for operation in map(self._read, (line for line in old if line not in kept)):
-                if operation is not None:
-                    gone[operation.op_id] = operation
+            removed = set(old).difference(new) if path.startswith(folder) else ()
+            gone |= {o.op_id: o for o in map(self._read, removed) if o is not None}
         if not gone:
             return False
         replaced = {id_ for operation in gone.values() for id_ in operation.base}
@@ -237,14 +232,11 @@ class GitLog:
                     yield operation
 
     def _lines(self, commit: str) -> Lines:
-        """Return the operations in all files of a commit."""
         read = self._ids(self._clone.files(commit), commit)
-        operations = [one for by_id in read.values() for one in by_id.values()]
-        return Lines(
-            read,
-            frozenset(id_ for one in operations if one.kind != PURGE for id_ in one.base),
-            frozenset(id_ for one in operations if one.kind == PURGE for id_ in one.base),
-        )
+        operations = [o for by_id in read.values() for o in by_id.values()]
+        replaced = frozenset(id_ for o in operations if o.kind != PURGE for id_ in o.base)
+        erased = frozenset(id_ for o in operations if o.kind == PURGE for id_ in o.base)
+        return Lines(read, replaced, erased)
 
     def _ids(
         self, paths: Collection[str], commit: str | None = None

@@ -34,10 +34,9 @@ ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, '' if the author withdrew what the key had.
-
-    `payload` is the original operation if it is unreadable, the reason if it was refused, or AGAIN.
-    With `seen`, the operation came from the log and is not only local.
+    """A row of `team_heads`. `value` is JSON, '' if the author withdrew what the key had. `payload`
+    is the original operation if it is unreadable, the reason if it was refused, or AGAIN. With
+    `seen`, the operation came from the log and is not only local.
     """
 
     op_id: str
@@ -99,13 +98,11 @@ def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
     """Return the rows that match an SQL condition."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM team_heads WHERE {condition}", values)
-    heads = map(Head._make, rows)
-    return [
-        head._replace(
-            base=tuple(json.loads(str(head.base))) if head.base else (), seen=bool(head.seen)
-        )
-        for head in heads
-    ]
+    heads = []
+    for head in map(Head._make, rows):
+        base = tuple(json.loads(str(head.base))) if head.base else ()
+        heads.append(head._replace(base=base, seen=bool(head.seen)))
+    return heads
 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.models import Provenance
 from memory_fabric.sharing.replica import heads, others, outbox, own, space, statements, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import DISMISSAL, Position, TeamOperation
@@ -25,12 +24,10 @@ SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The result of a merge, as counts.
-
-    `applied` operations changed stored rows; `conflicts` are keys of this user on which machines
-    now differ, `asked` are own keys that another member demands to erase, `unread` operations are
-    kept for later, `refused` ones are unusable. `erased` lists the keys of others' erased
-    statements.
+    """The result of a merge, as counts. `applied` operations changed stored rows; `conflicts` are
+    keys of this user on which machines now differ, `asked` are own keys that another member demands
+    to erase, `unread` operations are kept for later, `refused` ones are unusable. `erased` lists
+    the keys of others' erased statements.
     """
 
     applied: int = 0
@@ -103,9 +100,7 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge the stored operations that an update or this user's key has made readable. Raises
-    StoreUnavailable, DeadlinePassed.
-    """
+    """Merge the stored operations that an update or the user's key has made readable."""
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
     operations = [statements.from_text(head.payload) for head in unread]
     readable = [
@@ -144,7 +139,7 @@ class _Batch:
     ) -> None:
         self._memory, self._kind, self._c, self._tie, self._owner = memory, kind, c, tie, owner
         self._isolated = memory.settings.domains.isolated
-        self._by = Provenance(others.SOURCE, trust=others.TRUST, at=ids.timestamp())
+        self._by = others.BY._replace(at=ids.timestamp())
         self.applied = self.asked = self.unread = self.refused = 0
         self.conflicts: set[str] = set()
         self.erased: dict[str, None] = {}
@@ -248,12 +243,8 @@ class _Batch:
             if self._repeats_own(operation):
                 return
         head = heads.of_operation(operation, heads.THEIRS, value)
-        register = [
-            sibling
-            for sibling in self._at(head.key)
-            if sibling.state == heads.THEIRS and sibling.author == head.author
-        ]
-        if self._add(head, register):
+        theirs = [sibling for sibling in self._at(head.key) if sibling.state == heads.THEIRS]
+        if self._add(head, [sibling for sibling in theirs if sibling.author == head.author]):
             self._theirs[head.key] = None
 
     def _take_own(self, operation: TeamOperation) -> None:

@@ -23,10 +23,10 @@ from memory_fabric.text import name_key
 
 Said = dict[str, Any]
 
-SOURCE, TRUST = OTHERS, others_effects.TRUST
+BY = Provenance(OTHERS, trust=others_effects.TRUST)
 # The key in `meta` of the space's owners, as JSON, and a query for the heads with their rules.
 OWNERS = "team owners"
-_RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
+RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
 # The prefix of the keys of records.
 _OF_RECORDS = wire.key_of_record("")
 # The query names its index, because the planner would read every row of the state.
@@ -61,12 +61,6 @@ def show(
             graph.drop(named)
     if is_any:
         others_effects.note_any(c)
-
-
-def show_rules(c: sqlite3.Connection, project: str, at: str) -> None:
-    """Update the records of owners' rules, whose effect depends on who owns the space."""
-    keys = {head.key for head in heads.where(c, _RULES)}
-    show(c, heads.of_keys(c, keys), {}, project, Provenance(SOURCE, trust=TRUST, at=at))
 
 
 def silence(c: sqlite3.Connection) -> None:
@@ -244,7 +238,7 @@ class _Graph:
             )
         elif not self._guard.refuse_text(value["entity"], value["text"]):
             row = {"text": value["text"], "record": "", "session": "", "agent": author}
-            row |= {"trust": TRUST, "source": OTHERS}
+            row |= {"trust": BY.trust, "source": OTHERS}
             row |= {name: value[name] for name in ("domain", "created_at")}
             rows.insert_observation(self._c, None, entity, row)
 
@@ -277,10 +271,8 @@ class _Graph:
         entity = rows.variant_id(self._c, value["entity"])
         if entity is None:
             return
-        self._c.execute(
-            "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?",
-            (entity, value["text"], OTHERS),
-        )
+        query = "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?"
+        self._c.execute(query, (entity, value["text"], OTHERS))
         self._remove_unstated(value["entity"])
 
     def _drop_relation(self, value: Said) -> None:

@@ -1,4 +1,7 @@
-"""Operations of this user on their way to a shared log: created, listed, acknowledged, refused."""
+"""Operations of this user on their way to a shared log: created, listed, acknowledged, refused.
+
+Functions with a database raise StoreUnavailable and DeadlinePassed.
+"""
 
 import itertools
 import json
@@ -7,7 +10,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_fabric import ids
-from memory_fabric.models import Provenance
 from memory_fabric.sharing.replica import heads, others, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.own import Outgoing
@@ -37,10 +39,9 @@ _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Create waiting operations for changed rows; return how many. Uses no network.
-
-    A row whose value equals this user's statement in the log needs no operation. At most `limit`
-    rows are checked. If StoreUnavailable or DeadlinePassed is raised, earlier rows are committed.
+    """Create waiting operations for changed rows; return how many. Uses no network. A row whose
+    value equals this user's statement in the log needs no operation. At most `limit` rows are
+    checked. After an error, earlier rows are committed.
     """
     total = 0
     while limit > 0 and space.tie_of(database.connection) is not None:
@@ -77,23 +78,20 @@ def settle_within(
             unstated[key] = register
         current = heads.current(head for head in register if head.is_own)
         # Only a change resolves a conflict of several heads.
-        says_already = (
-            current.value == value and current.state != heads.UNSENT if current else not value
-        )
-        if not says_already:
+        if value != (current.value if current else "") or (
+            current is not None and current.state == heads.UNSENT
+        ):
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
     if unstated:  # this user no longer states anything under these keys
         project = memory.project.name if memory.project else ""
-        others.show(c, unstated, {}, project, _by_others())
+        others.show(c, unstated, {}, project, others.BY._replace(at=ids.timestamp()))
     return len(batch.made), len(due)
 
 
 def settle_dismissals(database: Database) -> None:
-    """Tell this user's other machines which statements of others were forgotten or readmitted here.
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Tell the user's other machines which statements of others were forgotten or readmitted."""
     c = database.connection
     if not space.value(c, space.PROVED):
         return
@@ -101,11 +99,8 @@ def settle_dismissals(database: Database) -> None:
     known = {head.stated["of"]: head for head in stated if head.value}
     forgotten = {key: rest for key, *rest in c.execute(_FORGOTTEN, (heads.THEIRS,))}
     new = forgotten.keys() - known.keys()
-    readmitted = [
-        head
-        for key, head in known.items()
-        if not head.stated.get("purged") and not tombstones.is_set(c, own.tombstone_of(key))
-    ]
+    lasting = [key for key, head in known.items() if not head.stated.get("purged")]
+    readmitted = [key for key in lasting if not tombstones.is_set(c, own.tombstone_of(key))]
     tie = space.tie_of(c)
     if tie is None or not (new or readmitted):
         return
@@ -114,17 +109,16 @@ def settle_dismissals(database: Database) -> None:
         for key in sorted(new):
             number, at = forgotten[key]
             batch.dismiss(key, {"key": number, "created_at": at})
-        for head in readmitted:
+        for head in map(known.__getitem__, readmitted):
             batch.state(wire.DISMISSAL, head.key, "", [head])
         batch.store()
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return operations that the server has not acknowledged, oldest first.
-
-    An operation of kind `purge` demands that the server erases its key: it is not appended to the
-    log but passed to the server's erase function, and then acknowledged like the others. Demands
-    are returned separately from other operations, because later operations must not be erased too.
+    """Return operations that the server has not acknowledged, oldest first. An operation of kind
+    `purge` demands that the server erases its key: it is not appended to the log but passed to the
+    server's erase function, and then acknowledged like the others. Demands are returned separately
+    from other operations, because later operations must not be erased too.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -132,26 +126,21 @@ def waiting(database: Database, limit: int) -> list[TeamOperation]:
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
-    """Mark these operations as stored by the server. Raises StoreUnavailable, DeadlinePassed."""
+    """Mark these operations as stored by the server."""
+    query = (
+        "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' END, "
+        "payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')"
+    )
     # One update per id: with several ids, the planner would read every waiting row.
     with database.transaction() as c:
-        for op_id in op_ids:
-            c.execute(
-                "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' "
-                "END, payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')",
-                (op_id,),
-            )
+        c.executemany(query, ((op_id,) for op_id in op_ids))
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
-    """Mark an operation as refused by the server, until a change of its row creates another one.
-    Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Mark an operation as refused by the server, until a change of its row creates another one."""
+    query = "UPDATE team_heads SET state = ?, payload = ? WHERE op_id = ? AND state = 'waiting'"
     with database.transaction() as c:
-        c.execute(
-            "UPDATE team_heads SET state = ?, payload = ? WHERE op_id = ? AND state = 'waiting'",
-            (heads.UNSENT, reason[:500], op_id),
-        )
+        c.execute(query, (heads.UNSENT, reason[:500], op_id))
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
@@ -183,7 +172,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
     """Make the log erase this user's earlier statements, once it has the current statements. With
-    `look_again`, compare all rows with what was sent. Raises StoreUnavailable, DeadlinePassed.
+    `look_again`, compare all rows with what was sent.
     """
     if look_again:
         with database.transaction() as c:
@@ -264,10 +253,6 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
     return due
 
 
-def _by_others() -> Provenance:
-    return Provenance(others.SOURCE, trust=others.TRUST, at=ids.timestamp())
-
-
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     """Check every row again if the isolated domains have changed. In newly isolated domains, remove
     other members' statements, and withdraw this user's statements and erase them on the server.
@@ -277,7 +262,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     space.note(c, space.ISOLATED, now)
     if before not in (now, ""):
         space.mark_all(c)
-        others.refuse_domains(c, isolated, _by_others())
+        others.refuse_domains(c, isolated, others.BY._replace(at=ids.timestamp()))
         sent = heads.where(
             c,
             f"state {heads.ANY_OF} AND json_extract(nullif(value, ''), '$.domain') {heads.ANY_OF}",
@@ -288,12 +273,10 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 def say_again(database: Database) -> None:
     """Make `settle` create new operations, which replace everything that was sent before: without a
-    proof by a key, this user's other machines treat operations as another member's. Raises
-    StoreUnavailable, DeadlinePassed.
+    proof by a key, this user's other machines treat operations as another member's.
     """
+    # No row has the value {}.
+    query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:
-        c.execute(  # no row has the value {}
-            "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''",
-            (heads.SENT, PURGE),
-        )
+        c.execute(query, (heads.SENT, PURGE))
         space.mark_all(c)

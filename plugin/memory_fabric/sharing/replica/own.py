@@ -18,7 +18,7 @@ from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records, write
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.operations import rows
-from memory_fabric.text import name_key
+from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
 
@@ -103,7 +103,13 @@ class Outgoing:
 
     def _cleaned(self, value: Value) -> Value:
         free = {name: part for name, part in value.items() if name not in _EXACT}
-        return write.cleaned({**value, **_without_places(free, self._places)})
+        return write.cleaned({**value, **each_text(free, self._without_places)})
+
+    def _without_places(self, text: str) -> str:
+        """Return a text without absolute paths below the folders of this machine."""
+        for pattern, instead in self._places if "/" in text or "\\" in text else ():
+            text = pattern.sub(partial(_shortened, instead), text)
+        return text
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
@@ -135,21 +141,6 @@ def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
         (re.compile(rf"{_BEFORE}{re.escape(path)}(?P<sep>[/\\])?(?![\w-])?"), instead)
         for path, instead in sorted(places.items(), key=lambda pair: -len(pair[0]))
     ]
-
-
-def _without_places(value: Any, places: list[tuple[re.Pattern[str], str]]) -> Any:
-    """Return a value whose texts have no absolute paths below these folders."""
-    if isinstance(value, str):
-        if "/" not in value and "\\" not in value:
-            return value
-        for pattern, instead in places:
-            value = pattern.sub(partial(_shortened, instead), value)
-        return value
-    if isinstance(value, dict):
-        return {key: _without_places(part, places) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_places(part, places) for part in value]
-    return value
 
 
 def _shortened(instead: str, match: re.Match[str]) -> str:
@@ -277,10 +268,8 @@ class _Stated:
     def say_entity(self) -> None:
         name, kind = self.value["name"], self.value["type"]
         self._create_entity(name, kind, observations=[])
-        self.c.execute(
-            "UPDATE entities SET type = ?, domain = ?, created_at = ? WHERE name = ?",
-            (kind, self.value["domain"], self.value["created_at"], name),
-        )
+        query = "UPDATE entities SET type = ?, domain = ?, created_at = ? WHERE name = ?"
+        self.c.execute(query, (kind, self.value["domain"], self.value["created_at"], name))
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for alias in sorted(wanted - {name}):
             # If two machines gave the same alias to different entities, the later one wins.
@@ -310,11 +299,8 @@ class _Stated:
     def withdraw_entity(self) -> None:
         self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
         # An entity with local statements is kept, and stated again.
-        self.c.execute(
-            "INSERT OR IGNORE INTO team_due SELECT 'entity', json_array(name) FROM entities "
-            "WHERE name = ?",
-            (self.value["name"],),
-        )
+        present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
+        self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (self.value["name"],))
 
     def say_observation(self) -> None:
         name = self.value["entity"]
@@ -323,13 +309,11 @@ class _Stated:
         additions = [{"entityName": name, "contents": [self.value["text"]]}]
         self._apply("add_observations", {"observations": additions})
         # An observation that both machines stated gets the provenance of the later statement.
+        changed = (self._by.trust, self._by.source, self._by.domain, self._by.at)
         self.c.execute(
             "UPDATE observations SET trust = ?, source = ?, domain = ?, created_at = ? "
             "WHERE entity = ? AND text = ? AND record = '' AND source <> ?",
-            (
-                *(self._by.trust, self._by.source, self._by.domain, self._by.at),
-                *(rows.entity_id(self.c, name), self.value["text"], OTHERS),
-            ),
+            (*changed, rows.entity_id(self.c, name), self.value["text"], OTHERS),
         )
 
     def withdraw_observation(self) -> None:

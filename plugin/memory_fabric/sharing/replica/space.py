@@ -85,7 +85,6 @@ class Asked(NamedTuple):
 
 class Conflict(NamedTuple):
     """A key on which machines of this user differ: the shown statement, and the other statements.
-
     An empty text means that the statement was withdrawn; `at` is the time of the shown operation.
     """
 
@@ -96,11 +95,10 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Link a database to a space; return False if it was already linked to the same space.
-
-    All rows that may be sent are then due; read the log before calling `settle`, so that this
-    user's earlier operations (of a lost or restored database) are known first. `origin` is an id of
-    this machine that should outlive its databases. Raises StoreUnavailable, DeadlinePassed.
+    """Link a database to a space; return False if it was already linked to the same space. All rows
+    that may be sent are then due; read the log before calling `settle`, so that this user's earlier
+    operations (of a lost or restored database) are known first. `origin` is an id of this machine
+    that should outlive its databases.
     """
     before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
@@ -148,18 +146,16 @@ def set_position(c: sqlite3.Connection, to: Position) -> None:
 
 def forget_position(database: Database, epoch: int) -> None:
     """Make the next exchange read the log from its beginning and resend all of this user's own
-    operations, because the server was reset or moved. Raises StoreUnavailable, DeadlinePassed.
+    operations, because the server was reset or moved.
     """
     with database.transaction() as c:
         set_position(c, Position(epoch))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
+        states = (heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED)
         c.execute(
             "UPDATE team_heads SET state = ?, seen = 0, payload = CASE state WHEN ? THEN ? ELSE '' "
             "END WHERE state IN (?, ?, ?, ?)",
-            (
-                *(heads.WAITING, heads.SENT, heads.AGAIN),
-                *(heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED),
-            ),
+            (heads.WAITING, heads.SENT, heads.AGAIN, *states),
         )
         # Statements that were made after their key was erased get new ids: the demand is sent again
         # before them, and erases everything that the log has under the key.
@@ -219,12 +215,9 @@ def asked(database: Database) -> list[Asked]:
 
 def decline(database: Database, key: str) -> bool:
     """Keep this user's statement under a key; return False if nobody demanded to erase the key."""
+    query = "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?"
     with database.transaction() as c:
-        answered = c.execute(
-            "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?",
-            (heads.PAST, key, heads.ASKED),
-        )
-        return answered.rowcount > 0
+        return c.execute(query, (heads.PAST, key, heads.ASKED)).rowcount > 0
 
 
 def conflicts(database: Database) -> list[Conflict]:
@@ -264,7 +257,8 @@ def set_owners(database: Database, names: Iterable[str], project: str) -> None:
         return
     with database.transaction() as c:
         note(c, others.OWNERS, owners)
-        others.show_rules(c, project, ids.timestamp())
+        rules = heads.of_keys(c, {head.key for head in heads.where(c, others.RULES)})
+        others.show(c, rules, {}, project, others.BY._replace(at=ids.timestamp()))
 
 
 def value(c: sqlite3.Connection, key: str) -> str:

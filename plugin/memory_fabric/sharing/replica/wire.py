@@ -26,12 +26,9 @@ KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
 # For each kind, the prefix of its keys and the fields that identify a value.
 PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l", DISMISSAL: "d"}
 NAMED_BY = {
-    RECORD: ("id",),
-    ENTITY: ("name",),
-    OBSERVATION: ("entity", "text"),
-    RELATION: ("from", "relationType", "to"),
-    DISMISSAL: ("of",),
-}
+    RECORD: ("id",), ENTITY: ("name",), OBSERVATION: ("entity", "text"),
+    RELATION: ("from", "relationType", "to"), DISMISSAL: ("of",),
+}  # fmt: skip
 # The most bytes of a payload, as JSON in UTF-8; the server has the same limit.
 MAX_PAYLOAD_BYTES = 256 << 10
 # Our payloads have seven levels; recursive functions would fail at some hundred.
@@ -67,10 +64,9 @@ class TeamOperation(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in a shared log, up to which everything was read.
-
-    `last` is the id of the last operation read, `seq` its number, and `tx` the transaction that
-    added it; `epoch` counts how often the log was moved to another server.
+    """A position in a shared log, up to which everything was read. `last` is the id of the last
+    operation read, `seq` its number, and `tx` the transaction that added it; `epoch` counts how
+    often the log was moved to another server.
     """
 
     epoch: int = 0
@@ -112,7 +108,6 @@ def key_of(kind: str, value: Mapping[str, Any]) -> str:
 
 def reading_after(last: str, now_ms: int, origin: str) -> str:
     """Return the reading of a hybrid logical clock (Kulkarni et al., 2014) that follows `last`.
-
     Readings are strings that sort the operations of one user: the time in milliseconds, a counter
     for operations in the same millisecond, and the machine. Each reading is greater than all
     previous ones, even if the computer's clock was set back. `last` may be empty.
@@ -139,18 +134,11 @@ def is_reading(text: object) -> bool:
 
 def encode(operation: TeamOperation) -> str:
     """Return an operation's payload as JSON. Raises ValueError if no server would accept it."""
-    payload: dict[str, Any] = {
-        "v": operation.form,
-        "key": operation.key,
-        "base": list(operation.base),
-        "clock": operation.clock,
-    }
-    if operation.sealed:
-        payload["sealed"] = operation.sealed
-    else:
-        payload["value"] = operation.value
-        if operation.proof:
-            payload["proof"] = operation.proof
+    o = operation
+    payload: dict[str, Any] = {"v": o.form, "key": o.key, "base": list(o.base), "clock": o.clock}
+    payload |= {"sealed": o.sealed} if o.sealed else {"value": o.value}
+    if o.proof and not o.sealed:
+        payload["proof"] = o.proof
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     length = len(text.encode("utf-8"))  # a lone surrogate raises UnicodeEncodeError, a ValueError
     if length > MAX_PAYLOAD_BYTES:
@@ -191,12 +179,8 @@ def decode(
 def _is_deep(value: object) -> bool:
     level: list[object] = [value]
     for _ in range(MAX_DEPTH):
-        level = [
-            part
-            for holder in level
-            if isinstance(holder, dict | list)
-            for part in (holder.values() if isinstance(holder, dict) else holder)
-        ]
+        holders = [part for part in level if isinstance(part, dict | list)]
+        level = [part for h in holders for part in (h.values() if isinstance(h, dict) else h)]
         if not level:
             return False
     return True

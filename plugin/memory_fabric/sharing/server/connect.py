@@ -34,10 +34,9 @@ def connect(
     insecure: bool = False,
     application: str = "memory-fabric",
 ) -> Connection:
-    """Connect to the server with libpq's usual rules; raise TeamError with a remedy on failure.
-
-    The connection commits each statement separately and prepares no statements, so that it also
-    works through a connection pooler (PgBouncer).
+    """Connect to the server with libpq's usual rules; raise TeamError with a remedy on failure. The
+    connection commits each statement separately and prepares no statements, so that it also works
+    through a connection pooler (PgBouncer).
     """
     conninfo = checked(dsn, insecure=insecure)
     with translated(f"Cannot connect to {shown(dsn)}"):
@@ -72,7 +71,6 @@ def expect_version(version: int) -> None:
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
     """Return the connection string to use; raise BadAddress if the given one is not acceptable.
-
     Unless `insecure`, connections to other hosts must be encrypted: `sslmode` is added if no
     setting specifies it, and a setting that permits less is refused.
     """

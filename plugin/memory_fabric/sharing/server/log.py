@@ -23,6 +23,7 @@ PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 # Attempts to send a batch after serialisation failures, which some database engines return often.
 ATTEMPTS = 3
+# The server keeps replaced operations for at least as long.
 COMPACT_AFTER_DAYS = 30
 # How often a reader reports that it has read the log; the server stores the time to the hour.
 SEEN_EVERY_S = 1800.0
@@ -53,9 +54,7 @@ PULL = """
     ) o
     WHERE bytes_before < %s ORDER BY o.seq
 """
-LIMIT = """
-    SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)
-"""
+LIMIT = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
 MEMBERS = """
     SELECT m.member, m.role, m.added_at, m.removed_at, s.seen_at
     FROM memory_fabric.members m
@@ -68,10 +67,9 @@ PLACE = """
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
     WHERE s.space = %s
 """
-HAS = """
-    SELECT op_id::text FROM memory_fabric.operations
-    WHERE space = %s AND op_id = ANY (%s::uuid[])
-"""
+HAS = (
+    "SELECT op_id::text FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[])"
+)
 STATE = """
     SELECT s.epoch, m.role, s.system_identifier = c.system_identifier, memory_fabric.caller(),
         (SELECT count(*) FROM memory_fabric.members o
@@ -93,14 +91,14 @@ HOLDER = """
     LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
     WHERE s.space = %s
 """
-
-
 # An operation and its payload encoded as JSON.
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space, read and written over one connection; a `transport.Log`."""
+    """The operations of one space, read and written over one connection; a `transport.Log`,
+    which describes its methods.
+    """
 
     at_once = PUSH_BATCH
 
@@ -129,7 +127,6 @@ class SharedLog:
         return SpaceState(epoch, member, role, members, Holder(*holder) if holder else None)
 
     def members(self) -> list[Member]:
-        """Return the members of the space; former members come last."""
         with translated("Cannot list the members"):
             rows = self.connection.execute(MEMBERS, (self.space,)).fetchall()
         return [Member(*row) for row in rows]
@@ -139,10 +136,6 @@ class SharedLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations and return the ids that are now in the log as the caller's operations,
-        also of those that were there before. An operation that the server rejects permanently is
-        reported to `refused` (id, reason) and does not block the others.
-        """
         refuse = refused or (lambda _id, _reason: None)
         rows: list[Row] = []
         for operation in operations:
@@ -183,7 +176,6 @@ class SharedLog:
         return [operation for operation in operations if operation], after
 
     def holds(self, position: Position) -> bool:
-        """Return False if the operation read last is missing because the log was set back."""
         if not position.last:
             return True
         # After a restore, the same operation may have been sent again and follow operations that
@@ -196,18 +188,12 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Blank the caller's operations under these keys (an owner: everybody's) and log the purge.
-        Return the number of operations that were blanked.
-        """
+        """Blank the caller's operations under these keys (an owner: everybody's); log the purge."""
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
-        """Blank operations that were replaced that many days ago; return how many were blanked. The
-        server keeps replaced operations for at least 30 days, even if the argument is smaller.
-        """
-        return self._call(
-            "SELECT memory_fabric.compact(%s, make_interval(days => %s))", older_than_days
-        )
+        statement: LiteralString = "SELECT memory_fabric.compact(%s, make_interval(days => %s))"
+        return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
         """Return the epoch and the sequence number of a position's last operation, 0 if missing."""
@@ -288,7 +274,5 @@ def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _not_a_member(connection: Connection, space: str) -> NotAMember:
-    return NotAMember(
-        f"{connection.info.user} is no member of the space {space}.",
-        remedy="Ask an owner of the space: `memory-fabric team add MEMBER`.",
-    )
+    text = f"{connection.info.user} is no member of the space {space}."
+    return NotAMember(text, remedy="Ask an owner of the space: `memory-fabric team add MEMBER`.")

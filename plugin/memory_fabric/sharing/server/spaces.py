@@ -26,10 +26,9 @@ PASSWORD_BYTES = 24
 
 
 def init(connection: Connection, space: str) -> SpaceState:
-    """Create or migrate the schema and the space; return the state of the space.
-
-    A database that was restored into another cluster begins a new epoch. The caller must own the
-    schema or be allowed to create one. Raises TeamError, and BadInput for an invalid name.
+    """Create or migrate the schema and the space; return the state of the space. A database that
+    was restored into another cluster begins a new epoch. The caller must own the schema or be
+    allowed to create one. Raises TeamError, and BadInput for an invalid name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         text = f"{space!r} cannot be the name of a space."
@@ -37,11 +36,9 @@ def init(connection: Connection, space: str) -> SpaceState:
     with translated("Cannot prepare the shared log"):
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
-            raise BadAddress(
-                f"The database {connection.info.dbname} has the encoding {encoding}.",
-                remedy="Create one with UTF-8: "
-                "`createdb --encoding=UTF8 --template=template0 NAME`.",
-            )
+            text = f"The database {connection.info.dbname} has the encoding {encoding}."
+            command = "createdb --encoding=UTF8 --template=template0 NAME"
+            raise BadAddress(text, remedy=f"Create one with UTF-8: `{command}`.")
         try:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
@@ -57,10 +54,9 @@ def add(
     create_role: bool = False,
     role: str = "member",
 ) -> str:
-    """Add a role to a space as "member" or "owner"; return a created role's password, or "".
-
-    Raise UnknownRole if the role does not exist and should not be created, NotAllowed if the caller
-    is not an owner or may not create roles. An existing member gets the new `role`.
+    """Add a role to a space as "member" or "owner"; return a created role's password, or "". Raise
+    UnknownRole if the role does not exist and should not be created, NotAllowed if the caller is
+    not an owner or may not create roles. An existing member gets the new `role`.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
         text = f"The name {member!r} cannot be a role of PostgreSQL."
@@ -148,8 +144,6 @@ def _create_role(connection: Connection, member: str, password: str) -> None:
     try:
         connection.execute(statement.format(sql.Identifier(member), sql.Literal(hashed)))
     except psycopg.errors.InsufficientPrivilege:
-        raise NotAllowed(
-            f"{connection.info.user} may not create the role {member}.",
-            remedy="Let an administrator run CREATE ROLE, then add the member without"
-            " --create-role.",
-        ) from None
+        text = f"{connection.info.user} may not create the role {member}."
+        remedy = "Let an administrator run CREATE ROLE, then add the member without --create-role."
+        raise NotAllowed(text, remedy=remedy) from None

@@ -67,15 +67,10 @@ TLS = {
 }
 # Phrases of libpq's messages for failed logins, for which libpq does not provide the SQLSTATE.
 SAID = (
-    ("password authentication failed", "28"),
-    ("authentication failed", "28"),
-    ("no password supplied", "28"),
-    ("no pg_hba.conf entry", "28"),
-    ("is not permitted to log in", "28"),
-    ("too many connections", "53"),
-    ("remaining connection slots", "53"),
-    ("the database system is", "57P"),
-)
+    ("authentication failed", "28"), ("no password supplied", "28"), ("no pg_hba.conf entry", "28"),
+    ("is not permitted to log in", "28"), ("too many connections", "53"),
+    ("remaining connection slots", "53"), ("the database system is", "57P"),
+)  # fmt: skip
 
 
 @contextmanager
@@ -90,8 +85,10 @@ def translated(doing: str) -> Iterator[None]:
 def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
     """Return the TeamError that corresponds to an error of the driver."""
     text = " ".join(str(error).split())
-    state = error.sqlstate or _state_said(text)
-    if not state and isinstance(error, psycopg.OperationalError):
+    state = error.sqlstate or next((state for part, state in SAID if part in text), "")
+    if not error.sqlstate and "FATAL:" in text and "does not exist" in text:
+        state = "28" if 'FATAL: role "' in text else "3D"
+    elif not state and isinstance(error, psycopg.OperationalError):
         state = "08"
     meaning = next((STATES[state[:n]] for n in (5, 3, 2) if state[:n] in STATES), None)
     if state == "08":
@@ -99,9 +96,3 @@ def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError
     kind, wrong, remedy = meaning or (TeamError, f"the server reports {state or 'an error'}", "")
     detail = (error.diag.message_primary or text)[:MAX_DETAIL_CHARS]
     return kind(f"{doing}: {wrong} ({detail}).", remedy=remedy)
-
-
-def _state_said(text: str) -> str:
-    if "FATAL:" in text and "does not exist" in text:
-        return "28" if 'FATAL: role "' in text else "3D"
-    return next((state for part, state in SAID if part in text), "")

@@ -26,9 +26,8 @@ class DriverMissing(TeamError):
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
-    """Make the packages of an extra importable. Raises DriverMissing.
-
-    `noted` is the folder in which they were found when the link to the space was created.
+    """Make the packages of an extra importable. Raises DriverMissing. `noted` is the folder in
+    which they were found when the link to the space was created.
     """
     for folder in _folders(settings, kind):
         extras.reach(folder)

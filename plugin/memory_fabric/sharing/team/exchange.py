@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from memory_fabric.errors import NotFound
-from memory_fabric.models import OTHERS, Progress, Provenance
-from memory_fabric.sharing.replica import heads, inbox, outbox, own, space, wire
+from memory_fabric.models import OTHERS, Progress
+from memory_fabric.sharing.replica import heads, inbox, others, outbox, own, space, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.transport import OWNER, Log, SpaceState
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
@@ -31,8 +31,6 @@ from memory_fabric.store.schema import IS_ORPHAN
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # The counts of a merge that are passed on in an outcome.
 _MERGED = ("applied", "conflicts", "asked", "unread")
-# The provenance of purges of statements that other members had erased in the log.
-_BY_OTHERS = Provenance("journal", trust="foreign")
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
@@ -67,9 +65,8 @@ class Exchange:
         return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
-        """Send waiting operations and read new ones, without checking the state of the space.
-
-        With `only_due`, nothing is written locally unless a row changed or an operation was read.
+        """Send waiting operations and read new ones, without checking the state of the space. With
+        `only_due`, nothing is written locally unless a row changed or an operation was read.
         """
         if only_due:
             self._follow_database()
@@ -88,32 +85,30 @@ class Exchange:
         """
         self._follow_database()
         self.server = self._log.state()
-        if self.server.member != self._tie.member:
-            raise TeamError(
-                f"The server knows this connection as {self.server.member}, not as "
-                f"{self._tie.member}.",
-                remedy="Run memory-fabric team join again.",
-            )
+        member = self._tie.member
+        if self.server.member != member:
+            text = f"The server knows this connection as {self.server.member}, not as {member}."
+            raise TeamError(text, remedy="Run memory-fabric team join again.")
         if self._tie.kind == "project" and not self._tie.via:
             project = self._memory.project.name if self._memory.project else ""
             now = [m.name for m in self._log.members() if m.role == OWNER and not m.removed_at]
             space.set_owners(self._database, now, project)
         read_to = space.position(self._database)
-        reason = ""
         if read_to.epoch not in (0, self.server.epoch):
             reason = "it was moved to another server"
         elif not self._log.holds(read_to) or not self._has_last_sent():
             reason = "it was set back to an earlier state"
-        if reason:
-            space.forget_position(self._database, self.server.epoch)
-            if self._tie.key == USER and self._key is not None:
-                origin = ties.origin(self._memory.settings.home)
-                self._log.push([self._key.announcement(self._tie.space, origin)])
+        else:
+            return ""
+        space.forget_position(self._database, self.server.epoch)
+        if self._tie.key == USER and self._key is not None:
+            origin = ties.origin(self._memory.settings.home)
+            self._log.push([self._key.announcement(self._tie.space, origin)])
         return reason
 
     def behind(self, since_s: float) -> dict[str, list[str]]:
-        """Return the names of `removed` members, and of `silent` ones: other members who have not
-        read the log since `since_s` (seconds since 1970).
+        """Return the names of `removed` members, and of other, `silent` members, who have not read
+        the log since `since_s` (seconds since 1970).
         """
         lists: dict[str, list[str]] = {"removed": [], "silent": []}
         for member in self._log.members():
@@ -131,8 +126,7 @@ class Exchange:
 
     def has_work(self) -> bool:
         """Return True if an operation is waiting to be sent."""
-        row = self._database.row(WAITS)
-        return bool(row and row[0])
+        return self._database.row(WAITS) == (1,)
 
     def _follow_database(self) -> None:
         """Reopen the database if its file was replaced, for example by a repair."""
@@ -246,10 +240,9 @@ class Exchange:
 
 def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     """Purge local copies of statements that other members had erased in the log, or that this user
-    purged on another machine; return the number of memories purged.
-
-    Journals, backups and session notes of this machine are cleaned, too. Others' statements leave
-    no tombstones, since their authors may make them again. Raises the errors of `purge.purge`.
+    purged on another machine; return the number of memories purged. Journals, backups and session
+    notes of this machine are cleaned, too. Others' statements leave no tombstones, since their
+    authors may make them again. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -276,26 +269,23 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
             (value.get("entity"), value.get("text"), head.is_own, OTHERS, OTHERS, author),
         ):
             observations.append(FoundText(value["entity"], value["text"], kind))
-    erased = Found(
-        ", ".join(head.key for head in stated),
-        records=tuple(records),
-        observations=tuple(observations),
-    )
+    text = ", ".join(head.key for head in stated)
+    erased = Found(text, records=tuple(records), observations=tuple(observations))
     stated_names = [head.stated for head in stated if head.is_own and head.kind == wire.ENTITY]
     names = [value["name"] for value in stated_names if value]
     if erased or names:
         tombstones = "SELECT id, key, created_at FROM tombstones"
         before = _rows(memory, kind, tombstones)
         if erased:
-            purge.purge_exactly(memory, erased, _BY_OTHERS)
+            purge.purge_exactly(memory, erased, others.BY)
         # An entity about which there are other local statements is kept.
         said = f"SELECT name FROM entities AS e WHERE NOT {IS_ORPHAN}"
         gone = {*names} - {name for (name,) in _rows(memory, kind, said)}
         if entities := tuple(FoundEntity(name, "", kind, (), 0) for name in sorted(gone)):
-            purge.purge_exactly(memory, Found(erased.text, entities=entities), _BY_OTHERS)
+            purge.purge_exactly(memory, Found(erased.text, entities=entities), others.BY)
         mine = {own.tombstone_of(head.key) for head in stated if head.is_own}
         new = [list(row) for row in _rows(memory, kind, tombstones) - before if row[0] not in mine]
-        memory.write("tombstones", {"add": [], "remove": new}, _BY_OTHERS, store=kind)
+        memory.write("tombstones", {"add": [], "remove": new}, others.BY, store=kind)
     return len(erased)
 
 

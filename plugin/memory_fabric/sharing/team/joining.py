@@ -65,10 +65,9 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[Spa
 def join(
     memory: Memory, dsn: str, space: str, name: str, *, me: bool, insecure: bool, words: Words
 ) -> Joined:
-    """Link this project to a space and, with `me`, the user to the space of their machines.
-
-    `name` is the role to log in as; if empty, the address specifies it. `words` is called to ask
-    the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link this project to a space and, with `me`, the user to the space of their machines. `name`
+    is the role to log in as; if empty, the address specifies it. `words` is called to ask the user
+    for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     project, default = _project(memory)
     home = memory.settings.home
@@ -111,7 +110,6 @@ def join(
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
     """Add a role of the server to the space; return its new password, empty if it has one already.
-
     Also creates the space of the member's own machines if this role may create spaces; with `me`,
     not being allowed to is an error. Raises TeamError, BadInput.
     """
@@ -143,22 +141,18 @@ def server_state(memory: Memory, tie: Tie) -> SpaceState:
 
 
 def _project(memory: Memory) -> tuple[str, str]:
-    """Return the id and the name of the project. Raises NotFound."""
     if memory.project is None or memory.mirror is not None:
         raise NotFound("project", "This folder has no project that could be tied to a shared log.")
     return memory.project.id, memory.project.name
 
 
-@contextmanager
 def _connection(
     memory: Memory, dsn: str, insecure: bool, name: str = "", *, noted: str = ""
-) -> Iterator[Connection]:
+) -> Connection:
     """Connect to the server, as the role `name` if that is not empty. Raises TeamError."""
     driver.reach(memory.settings, noted)
     checked(dsn, insecure=insecure)  # validated before the role's name is added
-    used = make_conninfo(dsn, user=name) if name else dsn
-    with connect(used, insecure=insecure) as connection:
-        yield connection
+    return connect(make_conninfo(dsn, user=name) if name else dsn, insecure=insecure)
 
 
 def _only_space(connection: Connection, default: str) -> str:
@@ -184,9 +178,8 @@ def _expect_same(before: Tie, space: str) -> None:
 
 
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if this is the user's first machine.
-
-    Creates the space of the user's own machines if the role may create it; otherwise it must exist.
+    """Return the key of the user's machines, and True if this is the user's first machine. Creates
+    the space of the user's own machines if the role may create it; otherwise it must exist.
     """
     home = memory.settings.home
     log = SharedLog(connection, own.space)

@@ -93,33 +93,10 @@ class Key:
 
     def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
         """Return the operation, decrypted if sealed; None unless this key authenticates it."""
-        if operation.kind == SEALED:
-            return self._unsealed(operation, space)
-        if not operation.proof:
-            return None
-        expected = self._proof_of(operation, space)
-        stated = operation.proof.encode("utf-8", "replace")
-        return operation if hmac.compare_digest(expected.encode(), stated) else None
-
-    def announcement(self, space: str, origin: str) -> TeamOperation:
-        """Return the operation by which this machine announces that it has the key."""
-        plain = TeamOperation(
-            op_id=ids.id_for(f"machine {space} {origin} {self.mark}"),
-            origin=origin,
-            kind=SEALED,
-            key=MACHINE + origin,
-            value={"mark": self.mark},
-            made_at=ids.timestamp(),
-        )
-        return self.seal(plain, space)._replace(key=plain.key)
-
-    def fits(self, operation: TeamOperation, space: str) -> bool:
-        """Return True if this key authenticates the operation; accepts announcements, too."""
-        if operation.key.startswith(MACHINE):
-            operation = operation._replace(key=self.sealed_key(operation.key))
-        return self.verified(operation, space) is not None
-
-    def _unsealed(self, operation: TeamOperation, space: str) -> TeamOperation | None:
+        if operation.kind != SEALED:
+            expected = self._proof_of(operation, space).encode()
+            is_proved = hmac.compare_digest(expected, operation.proof.encode("utf-8", "replace"))
+            return operation if is_proved else None
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -131,6 +108,19 @@ class Key:
         except (InvalidTag, ValueError, KeyError, TypeError):
             return None
         return inner if operation.key == self.sealed_key(inner.key) else None
+
+    def announcement(self, space: str, origin: str) -> TeamOperation:
+        """Return the operation by which this machine announces that it has the key."""
+        id_, key = ids.id_for(f"machine {space} {origin} {self.mark}"), MACHINE + origin
+        value = {"mark": self.mark}
+        plain = TeamOperation(id_, origin, SEALED, key, value, made_at=ids.timestamp())
+        return self.seal(plain, space)._replace(key=plain.key)
+
+    def fits(self, operation: TeamOperation, space: str) -> bool:
+        """Return True if this key authenticates the operation; accepts announcements, too."""
+        if operation.key.startswith(MACHINE):
+            operation = operation._replace(key=self.sealed_key(operation.key))
+        return self.verified(operation, space) is not None
 
     def _proof_of(self, operation: TeamOperation, space: str) -> str:
         text = _place(operation, space) + b"\n" + _canonical(operation.value)
@@ -159,15 +149,23 @@ def read(home: str) -> Key | None:
     return Key(secret)
 
 
-def create(home: str) -> Key:
-    """Return the key of this home, creating it if there is none. Raises OSError, BadInput."""
-    return _kept(home, os.urandom(KEY_BYTES))
+def create(home: str, secret: bytes | None = None) -> Key:
+    """Return the key of this home; if there is none, create it from `secret` or a random secret.
+    Raises OSError, BadInput.
+    """
+    path = os.path.join(home, NAME)
+    with files.Locked(path + ".lock"):
+        key = read(home)
+        if key is None:
+            key = Key(secret or os.urandom(KEY_BYTES))
+            files.write_atomic(path, key._secret.hex().encode() + b"\n", 0o600)
+        return key
 
 
 def take(home: str, words: str) -> Key:
     """Save the key that these words encode. Raises OSError, BadInput if home has another key."""
     stated = Key(secret_of(words))
-    key = _kept(home, stated._secret)
+    key = create(home, stated._secret)
     if key.mark != stated.mark:
         raise BadInput(
             "--words",
@@ -199,16 +197,6 @@ def secret_of(words: str) -> bytes:
             "are swapped."
         )
         raise BadInput("--words", text, remedy=f"Compare them one by one. {WORDS_REMEDY}") from None
-
-
-def _kept(home: str, secret: bytes) -> Key:
-    """Return the key of this home; if there is none, save this secret as its key."""
-    path = os.path.join(home, NAME)
-    with files.Locked(path + ".lock"):
-        key = read(home)
-        if key is None:
-            files.write_atomic(path, secret.hex().encode() + b"\n", 0o600)
-        return key or Key(secret)
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:

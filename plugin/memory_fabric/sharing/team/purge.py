@@ -25,13 +25,12 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
     keys_gone = set(map(wire.key_of_entity, gone))
     purged += [head for head in stated if head.key in keys_gone and head not in purged]
-    blank = (
-        head._replace(state=heads.REFUSED, payload="It was purged.")  # the reason that is shown
-        if head.state == heads.UNREAD
-        else head._replace(value="", payload="")
-        for head in purged
-    )
-    heads.put(c, blank)
+    for head in purged:
+        if head.state == heads.UNREAD:
+            blank = head._replace(state=heads.REFUSED, payload="It was purged.")
+        else:
+            blank = head._replace(value="", payload="")
+        heads.put(c, [blank])
     # The history of other machines also has what was withdrawn before.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
     outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))

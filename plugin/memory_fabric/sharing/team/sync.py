@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory_fabric import ids
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.deadline import time_limit
 from memory_fabric.errors import FabricError
@@ -65,7 +66,6 @@ def exchange(
     memory: Memory, tie: Tie, *, wait_s: float = 0.0, progress: Progress | None = None
 ) -> Result:
     """Exchange with one space until nothing is left to send; return errors, do not raise them.
-
     Waits `wait_s` for another process with the lock. Raises OSError if home is not writable,
     TimeoutError if the caller's time limit is reached.
     """
@@ -115,8 +115,10 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
     """Save a success, and leave notices for the user about notable results. Raises OSError."""
-    home, name = memory.settings.home, tie.name
-    ties.succeeded(home, tie.key, time.time())
+    home, name, now_s = memory.settings.home, tie.name, time.time()
+    new = {"last_success": ids.timestamp(now_s), "failures": 0, "next_at": 0.0, "ran_at": now_s}
+    cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
+    ties.update_state(home, tie.key, **new, **cleared)
     if outcome.again:
         _leave_notice(
             home,
@@ -145,21 +147,24 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
     """Save a failure, and notify the user of it once. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
-    failure = {"cause": cause, "last_error": error.message, "remedy": error.remedy}
-    state = ties.failed(home, tie.key, now_s, random.random(), **failure)
+    before = ties.state_of(home, tie.key)
+    new = {"cause": cause, "last_error": error.message, "remedy": error.remedy, "ran_at": now_s}
+    new["failures"] = before.failures + 1
+    new["next_at"] = now_s + ties.delay_after(before.failures + 1, random.random())
+    new["since"] = before.since or ids.timestamp(now_s)
+    ties.update_state(home, tie.key, **new)
     log.note(home, settings.data_dir, f"team ({tie.space}): {error}")
     quiet_s = 0.0
-    if isinstance(error, Passing) and state.last_success:
+    if isinstance(error, Passing) and before.last_success:
         quiet_s = OFFLINE_QUIET_S if isinstance(error, NoAnswer) else PASSING_QUIET_S
-    since_s = datetime.fromisoformat(state.since).timestamp() if state.since else now_s
-    if state.told != cause and (not quiet_s or now_s - since_s >= quiet_s):
+    since_s = datetime.fromisoformat(before.since).timestamp() if before.since else now_s
+    if before.told != cause and (not quiet_s or now_s - since_s >= quiet_s):
         ties.update_state(home, tie.key, told=cause)
         _leave_notice(home, f"{tie.name} is not exchanged: {error} What was said here waits.")
 
 
 def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
     """End the link to a space; unless `keep`, remove other members' statements from this machine.
-
     Needs no network. Raises StoreUnavailable, OSError, TimeoutError if an exchange takes too long.
     """
     home = memory.settings.home

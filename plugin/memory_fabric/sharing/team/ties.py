@@ -97,10 +97,10 @@ class State(NamedTuple):
     """The state of one link to a space. Times are ISO 8601, or empty for never; `next_at`, `ran_at`
     and `asked_at` are seconds since 1970.
 
-    `cause` is the class of the last error, empty after a success; `since` is the time of the first
-    failure after the last success; `told` is the cause last reported to the user. `silent` lists,
-    separated by commas, members who at `asked_at` had not read the log for a week; `removed` lists
-    former members.
+    `cause` is the class of the last error, empty after a success, and `told` the cause last
+    reported to the user; `since` is the time of the first failure after the last success. At
+    `asked_at`, members in `silent` (a text, with commas) had not read the log for a week, and
+    `removed` were former members.
     """
 
     last_success: str = ""
@@ -118,12 +118,10 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The counts of one exchange.
-
-    `sent` operations were appended, `refused` ones were rejected permanently, `read` ones were
-    received, of which `applied` changed the local memory. `conflicts` counts keys that two of this
-    user's machines changed at once, `asked` requests to erase this user's statements. `again` is
-    the reason why everything was sent and read again, or "".
+    """The counts of one exchange. `sent` operations were appended, `refused` ones were rejected
+    permanently, `read` ones were received, of which `applied` changed the local memory. `conflicts`
+    counts keys that two of this user's machines changed at once, `asked` requests to erase this
+    user's statements. `again` is the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -141,19 +139,14 @@ class Outcome(NamedTuple):
         return Outcome(**sums, again=self.again or other.again)
 
 
-def path_of(home: str) -> str:
-    """Return the path of the file that contains the links to spaces."""
-    return os.path.join(home, TIES)
-
-
 def exist(home: str) -> bool:
     """Return True if the file of links exists in this home; costs one stat."""
-    return os.path.exists(path_of(home))
+    return os.path.exists(os.path.join(home, TIES))
 
 
 def read(home: str) -> tuple[Tie, ...]:
     """Return all links of a home, including those to spaces that were not joined."""
-    stored = files.read_json(path_of(home))
+    stored = files.read_json(os.path.join(home, TIES))
     return tuple(Tie(key, **_fields(Tie, v)) for key, v in stored.items() if isinstance(v, dict))
 
 
@@ -176,12 +169,12 @@ def joined_by(memory: Memory) -> tuple[Tie, ...]:
 def save(home: str, tie: Tie) -> None:
     """Add or replace a link to a space. Raises OSError, TimeoutError."""
     value = {name: part for name, part in tie._asdict().items() if part and name != "key"}
-    _change(path_of(home), tie.key, lambda _: value)
+    _change(os.path.join(home, TIES), tie.key, lambda _: value)
 
 
 def remove(home: str, key: str) -> None:
     """Remove a link; delete the file if no link is left. Raises OSError, TimeoutError."""
-    _change(path_of(home), key, lambda _: None)
+    _change(os.path.join(home, TIES), key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
@@ -209,27 +202,6 @@ def forget_state(home: str, key: str) -> None:
     path = os.path.join(home, FOLDER, NAME)
     if key in files.read_json(path):
         _change(path, key, lambda _: None, durable=False)
-
-
-def succeeded(home: str, key: str, now_s: float) -> None:
-    """Save a success in the link's state and clear its failures. Raises OSError, TimeoutError."""
-    cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
-    at = ids.timestamp(now_s)
-    update_state(home, key, last_success=at, failures=0, next_at=0.0, ran_at=now_s, **cleared)
-
-
-def failed(home: str, key: str, now_s: float, chance: float, **failure: str) -> State:
-    """Save a failure (`cause`, `last_error`, `remedy`) in the link's state, delay the next attempt,
-    and return the new state. Raises OSError, TimeoutError.
-    """
-    before = state_of(home, key)
-    failures = before.failures + 1
-    next_at = now_s + delay_after(failures, chance)
-    since = before.since or ids.timestamp(now_s)
-    update_state(
-        home, key, failures=failures, next_at=next_at, ran_at=now_s, since=since, **failure
-    )
-    return state_of(home, key)
 
 
 def is_held_off(state: State, now_s: float) -> bool:
@@ -277,10 +249,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if an exchange of this project or of the user is due.
-
-    At Stop, an exchange is due if something is waiting or the last one was a while ago. A link that
-    an MCP server follows is skipped, except at SessionEnd, because that server ends, too. Raises
+    """Start the exchange process if an exchange of this project or of the user is due. At Stop, an
+    exchange is due if something is waiting or the last one was a while ago. A link that an MCP
+    server follows is skipped, except at SessionEnd, because that server ends, too. Raises
     StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
@@ -291,8 +262,7 @@ def start_when_due(memory: Memory, event_name: str) -> None:
             continue
         if event_name == "Stop" and 0 <= now_s - state.ran_at < EVERY_S:
             database = memory.database(tie.kind, create=False)
-            row = database.row(WAITS) if database is not None else None
-            if not (row and row[0]):
+            if database is None or database.row(WAITS) != (1,):
                 continue
         start(memory.settings)
         return
