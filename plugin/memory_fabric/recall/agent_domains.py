@@ -35,7 +35,7 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Return a stated domain in normal form, in which redaction could not recognise a secret."""
+    """Redact secrets from the name of a domain, and return the name in normal form."""
     return domain_name(without_secrets(stated))
 
 
@@ -66,7 +66,7 @@ def isolates(settings: Settings) -> bool:
 
 
 def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
-    """Return the memory that is readable from a domain: for an isolated one only its own."""
+    """Return the memory that a domain may read: an isolated domain reads only its own."""
     return _within(memory, domain.name) if domain.isolated else memory
 
 
@@ -117,11 +117,8 @@ def _domain_of_place(place: str, settings: Settings) -> str:
         is_home = stated == "~" or stated.startswith("~/")
         path = settings.user_home + stated[1:] if is_home else stated
         folders = [os.path.realpath(os.path.join(top, path)) for top in tops]
-        domains += [
-            (len(folder), domain)
-            for folder in folders
-            if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
-        ]
+        around = [f for f in folders if here == f or here.startswith(f.rstrip(os.sep) + os.sep)]
+        domains += [(len(folder), domain) for folder in around]
     return max(domains)[1]
 
 

@@ -82,7 +82,7 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session in the settings. Raises also StoreUnavailable."""
+    """Explain an answer for the session in the settings. Also raises StoreUnavailable."""
     memory = fabric.memory
     session = memory.settings.session
     told_ids: Container[str] = frozenset()

@@ -51,7 +51,7 @@ _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
-    """Return the text without its filters, the filters, the depth, and notes on invalid ones."""
+    """Return the text without its filters, the filters, the depth, and notes on invalid filters."""
     tokens_left: list[str] = []
     unread: list[str] = []
     by_field: dict[str, list[str]] = {}

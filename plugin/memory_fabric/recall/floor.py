@@ -55,9 +55,6 @@ DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
 TOO_LITTLE = "shares too little with the prompt"
 NOTHING_RARE = "shares no rare word that says what the prompt is about"
 NO_NEWS = "the prompt says it itself"
-ANOTHER_NUMBER = "is about another number or letter of the same"
-STRANGER = "shares too little with a prompt about somebody or something unknown"
-NO_SUCH_ANSWER = "holds no answer of the kind that is asked for"
 
 
 _reports_trouble = lru_cache(4)(questions.reports_trouble)
@@ -166,6 +163,7 @@ class Part:
         }
         self.kind = "" if talk else questions.asked_kind(query.asked)
         self.topics = sum(c.strength >= SPECIFIC for c in wanted)
+        self.topic_words = frozenset(c.text for c in wanted if self.strengths[c.text] >= SPECIFIC)
 
     def lacks(self, hit: Hit) -> str:
         """Return the reason why the memory is below the floor; '' if it is above."""
@@ -179,7 +177,7 @@ class Part:
             return NOTHING_RARE
         numbers = _all_numbered(hit.text) if self.numbered else {}
         if any(numbers.get(noun, asked).isdisjoint(asked) for noun, asked in self.numbered.items()):
-            return ANOTHER_NUMBER
+            return "is about another number or letter of the same"
         if is_turn and hit.text.rstrip().endswith("?"):
             return "a past turn that only asks"
         if is_turn:
@@ -188,7 +186,7 @@ class Part:
             return "" if is_strong else "a past turn that shares too little"
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
-            return NO_SUCH_ANSWER
+            return "holds no answer of the kind that is asked for"
         own = self._own_words(hit.text)
         share = len(own & self.stems) / len(own) if own else 0.0
         if share >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
@@ -210,20 +208,18 @@ class Part:
         number = min(len(rare), max(self.coverage))
         if coverage(hit) >= self.coverage[number] * ease or share >= self.held[number] * ease:
             return ""
-        return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
+        is_stranger = self.coverage is STRANGER_COVERAGE_FLOORS
+        unknown = "shares too little with a prompt about somebody or something unknown"
+        return unknown if is_stranger else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
         """Return the prompt's topics in a memory, except the name of the memory's project."""
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
-        return frozenset(
-            term
-            for term in matched
-            if term not in name and self.strengths.get(term, 0.0) >= SPECIFIC
-        )
+        return self.topic_words.intersection(matched).difference(name)
 
     def _is_named(self, name: str) -> bool:
-        """Return True if the prompt names this entity, whole or by one word (`pagination`)."""
+        """Return True if the prompt names this entity, in full or by one word (`pagination`)."""
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
@@ -261,12 +257,9 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), but no hit has any."""
-    names = [
-        hint
-        for hint in query.entity_hints
-        if len(hint) > 2 and hint.istitle() and hint.isalpha() and hint.lower() not in DAYS
-    ]
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`) and no hit contains one."""
+    names = [h for h in query.entity_hints if len(h) > 2 and h.istitle() and h.isalpha()]
+    names = [name for name in names if name.lower() not in DAYS]
     if not names:
         return False
     asked_for = {word for name in names for word in words(name)}

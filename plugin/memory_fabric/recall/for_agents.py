@@ -136,7 +136,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return a test if a fact shares two topics with a question, and most words of either."""
+    """Return a test for facts that share two topics, and most words of either, with a question."""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:
@@ -234,7 +234,7 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
 
 
 def hit_of(record: Record) -> Hit:
-    """Return a record in the form of a hit."""
+    """Convert a record to a hit."""
     copied = ("type", "why", "scope", "domain", "trust", "author")
     about = {name: getattr(record, name) for name in copied} | {
         "record": record.id,

@@ -7,7 +7,7 @@ relations. `floor` decides which records a prompt is about.
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from memory_fabric.language import concepts, negations, questions
 from memory_fabric.language.vocabulary import TECHNOLOGIES
@@ -31,10 +31,8 @@ GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
 # The prefix of the ledger's name for a record that was shown because it contradicts a prompt:
 # MEMORY.md or the session's start may have shown the same record before.
 CONFLICT = "conflict:"
-SAID_HERE = "said in this very session"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
-ANOTHER_FAILURE = "a fix of another failure than the prompt shows"
 A_PASTE = "it is mostly a log, a trace or code"
 # Texts that indicate an error in a prompt of a few long lines.
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
@@ -123,7 +121,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
-        return SAID_HERE
+        return "said in this very session"
     if about.get("conflict"):
         return GIVEN if f"{CONFLICT}{hit.id}" in seen else ""
     if hit.id in seen:
@@ -144,7 +142,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
     if about.get("symptom"):
         return ""
     if about.get("type") in FIXES and may_hold_a_log(floor.text):
-        return ANOTHER_FAILURE
+        return "a fix of another failure than the prompt shows"
     lacking = A_PASTE if floor.is_paste else floor.lacks(hit)
     turn_stems = content_stems(hit.text if hit.source == "episodes" and not lacking else "")
     if turn_stems and any(own and _holds(turn_stems, own) for own in stated):
@@ -228,11 +226,8 @@ _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".spl
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 
 
-class Sentence(NamedTuple):
-    """A sentence of a prompt: its words in order, and their stems."""
-
-    words: tuple[str, ...]
-    stems: frozenset[str]
+# The words of a sentence in order, and their stems.
+Sentence = tuple[list[str], frozenset[str]]
 
 
 def requests(text: str) -> list[Sentence]:
@@ -241,7 +236,7 @@ def requests(text: str) -> list[Sentence]:
     for sentence, end in sentences(text):
         clause_words = words(sentence)
         if clause_words and end not in "?？" and NEGATORS.isdisjoint(clause_words):
-            clauses.append(Sentence(tuple(clause_words), frozenset(map(stem, clause_words))))
+            clauses.append((clause_words, frozenset(map(stem, clause_words))))
     return clauses[:MAX_SENTENCES]
 
 
@@ -265,13 +260,13 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
             elif clause[0] in things or clause[0] in TECHNOLOGIES:
                 rejected.append(clause)
     stems = [frozenset(map(stem, clause)) for clause in denied]
-    if any(clause <= sentence.stems for clause in stems for sentence in asked):
+    if any(clause <= sentence_stems for clause in stems for _, sentence_stems in asked):
         return True
     subject = _subject(hit_words, rejected) if _SCOPES & set(hit_words) else frozenset()
     return any(
-        _uses(sentence.words, name)
-        for sentence in asked
-        if not subject or subject & sentence.stems
+        _uses(sentence_words, name)
+        for sentence_words, sentence_stems in asked
+        if not subject or subject & sentence_stems
         for name in rejected
         if name
     )

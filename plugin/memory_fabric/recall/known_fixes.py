@@ -132,7 +132,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Match the error line of the failure: all its names, and nearly all other words of weight."""
+    """Match the error line of a failure: all its names, and nearly all its other telling words."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0

@@ -19,6 +19,7 @@ from memory_fabric.text import STOPWORDS
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
 # The most words of one question that are looked up.
 MAX_ASKED = 6
+_COMMON = WEAK | STOPWORDS
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
@@ -26,22 +27,19 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
     """Return the query with names that its words mean, as hints and in `meant`. Raises
     DeadlinePassed.
     """
-    asked = [
-        term
-        for term in query.terms
-        if len(term) > 1 and term.isalnum() and term not in WEAK and term not in STOPWORDS
-    ]
+    asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
     names: dict[str, str] = {}
     for reader in readers:
         names = {**reader.aliases(asked), **names}
-    vague = [
-        term
-        for term in asked
-        if ONE_EDIT_CHARS <= len(term) <= MOST_CHARS
-        and term.isascii()
-        and not (term in names or term in TECHNOLOGIES or term in PATTERNS or term.isdigit())
-    ]
-    unknown = _unusual(vague)[:MAX_ASKED] if readers else []
+    vague = [t for t in asked if ONE_EDIT_CHARS <= len(t) <= MOST_CHARS and t.isascii()]
+    vague = [t for t in vague if t not in names and t not in TECHNOLOGIES and t not in PATTERNS]
+    unknown = []
+    for term in vague if readers else ():
+        ordinary = listed("ordinary_words")
+        forms = (term, *(term.removesuffix(end) for end in ENDINGS))
+        if not (term.isdigit() or any(f in ordinary or f"{f}e" in ordinary for f in forms)):
+            unknown.append(term)
+    unknown = unknown[:MAX_ASKED]
     for reader in readers:  # Keep the words that are in no text of these stores.
         held = reader.rows_with(unknown, EVERY_SOURCE) if unknown else {}
         unknown = [term for term in unknown if term not in held]
@@ -88,17 +86,3 @@ def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
     least = min(near.values(), default=0)
     best = [name for name, count in near.items() if count == least]
     return best[0] if len(best) == 1 else ""
-
-
-def _unusual(terms: Sequence[str]) -> list[str]:
-    if not terms:
-        return []
-    ordinary = listed("ordinary_words")
-    return [
-        term
-        for term in terms
-        if not any(
-            form in ordinary or f"{form}e" in ordinary
-            for form in (term, *(term.removesuffix(end) for end in ENDINGS))
-        )
-    ]

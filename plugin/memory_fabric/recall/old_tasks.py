@@ -107,14 +107,11 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     counts = {topic: sum(topic in one for one in shared_topics.values()) for topic in topics}
     most = max(1.0, RARE_SHARE * sessions)
     weights = {t: log(1 + (sessions + 3) / (count + 0.5)) for t, count in counts.items()}
-    ranked = sorted(
-        (
-            (sum(weights[topic] for topic in rare), session, rare)
-            for session, found in shared_topics.items()
-            if (rare := _whole(topic for topic in found if counts[topic] <= most))
-        ),
-        reverse=True,
-    )
+    ranked = []
+    for session, found in shared_topics.items():
+        if rare := _whole(topic for topic in found if counts[topic] <= most):
+            ranked.append((sum(weights[topic] for topic in rare), session, rare))
+    ranked.sort(reverse=True)
     if not ranked:
         return None
     weight, session, rare = ranked[0]

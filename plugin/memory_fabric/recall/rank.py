@@ -116,10 +116,11 @@ MAX_NAME_WORDS = 2
 MIN_KEY_CHARS = 2
 
 
+Relations = Mapping[str, Sequence[Relation]]
+
+
 def boost(
-    hits: Sequence[Hit],
-    relations_by_entity: Mapping[str, Sequence[Relation]],
-    factor: float = DEFAULT_FACTOR,
+    hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
     """Raise the relevance, up to 1.0, of every hit that names an entity known from elsewhere.
 
@@ -142,10 +143,7 @@ def keys_in(text: str) -> frozenset[str]:
 
 
 def _boosted(
-    hit: Hit,
-    names: Mapping[str, str],
-    relations_by_entity: Mapping[str, Sequence[Relation]],
-    factor: float,
+    hit: Hit, names: Mapping[str, str], relations_by_entity: Relations, factor: float
 ) -> Hit:
     own = dict.fromkeys(map(name_key, hit.entities))
     mine = [names[key] for key in own if key in names]

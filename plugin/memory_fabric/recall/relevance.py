@@ -342,11 +342,8 @@ def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Meas
     pairs: list[tuple[Measured, Measured]] = []
     step = [item for item in measured if successor_of(item.candidate, now)]
     for _ in range(MAX_STEPS):
-        links = [
-            (old, successor)
-            for old in step
-            for successor in by_record.get(successor_of(old.candidate, now), ())
-        ]
+        newer = [(old, by_record.get(successor_of(old.candidate, now), ())) for old in step]
+        links = [(old, successor) for old, found in newer for successor in found]
         for old, successor in links:
             successor.mask |= old.mask
         pairs += links

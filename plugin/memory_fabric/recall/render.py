@@ -167,12 +167,9 @@ def memory_line(
     # Names that are in the text are not repeated.
     key_words, files = texts.words(body), about.get(models.CHANGED_FILES) or ()
     keys = {*map(texts.stem, key_words), *key_words, *map("".join, pairwise(key_words))}
-    names = [
-        name
-        for name in names
-        if not ("/" in name or "\\" in name or name in files or texts.name_key(name) in keys)
-        and not keys.issuperset(map(texts.stem, texts.words(name)))
-    ]
+    names = [name for name in names if not ("/" in name or "\\" in name or name in files)]
+    names = [name for name in names if texts.name_key(name) not in keys]
+    names = [n for n in names if not keys.issuperset(map(texts.stem, texts.words(n)))]
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
     first = f"- [{' · '.join(mark for mark in marks if mark)}]"

@@ -24,6 +24,8 @@ from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 Path = tuple[Relation, ...]
+Candidates = Sequence[Candidate]
+Readers = Sequence[Reader]
 Row = TypeVar("Row")
 
 # Measured: more than the top 200 of a source changes nothing.
@@ -107,7 +109,7 @@ def retrieve(
 
 
 def with_rarest_terms(
-    query: Query, readers: Sequence[Reader], sources: Container[str], most: int = SEARCHED_TERMS
+    query: Query, readers: Readers, sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
     """Return the query with its `most` rarest terms in the sources; a failing store is ignored."""
     if len(query.terms) <= most:
@@ -123,16 +125,14 @@ def with_rarest_terms(
     return query._replace(terms=tuple(term for term in query.terms if term in chosen))
 
 
-def terms_of_few_records(query: Query, readers: Sequence[Reader]) -> frozenset[str]:
+def terms_of_few_records(query: Query, readers: Readers) -> frozenset[str]:
     """Return the terms of a query that, in all their spellings, are in few records."""
     wanted = concepts.concepts(query)
     spellings = [spelling for concept in wanted for spelling in concept.spellings]
-    counts = [reader.rows_with(spellings, ("records",)) for reader in readers]
-    return frozenset(
-        concept.text
-        for concept in wanted
-        if sum(count.get(s, 0) for s in concept.spellings for count in counts) <= FEW_ROWS
-    )
+    counts: Counter[str] = Counter()
+    for reader in readers:
+        counts.update(reader.rows_with(spellings, ("records",)))
+    return frozenset(c.text for c in wanted if sum(counts[s] for s in c.spellings) <= FEW_ROWS)
 
 
 def newest(
@@ -165,17 +165,12 @@ def _asked(
 
 
 def _successors(
-    query: Query,
-    readers: Sequence[Reader],
-    candidates: Sequence[Candidate],
-    now: str,
-    session: str,
-    failures: list[str],
+    query: Query, readers: Readers, known: Candidates, now: str, session: str, failures: list[str]
 ) -> list[Candidate]:
     """Return the records that had replaced candidates by `now`, and the successors of those."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
-        wanted = relevance.missing([*candidates, *successors], now)
+        wanted = relevance.missing([*known, *successors], now)
         arguments, count = (wanted, query.filters, session), len(successors)
         for reader in readers if wanted else ():
             successors += _asked(failures, "records", reader, reader.records_by_id, *arguments)
@@ -185,11 +180,7 @@ def _successors(
 
 
 def _near(
-    query: Query,
-    readers: Sequence[Reader],
-    known: Sequence[Candidate],
-    session: str,
-    failures: list[str],
+    query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
     """Return texts with only synonyms of the words; their bm25 is 0, since it rates synonyms."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
@@ -298,7 +289,7 @@ def valid_at(query: Query) -> str:
     return query.filters.as_of or ("" if query.past else NOW)
 
 
-def _walked(reader: Reader, query: Query, candidates: Sequence[Candidate]) -> tuple[Path, ...]:
+def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path, ...]:
     """Walk from the entities that the question names, else from those with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)

@@ -304,7 +304,7 @@ def newer_ones(record: models.Record) -> Sequence[str]:
 
 
 class _Place(NamedTuple):
-    """A record in a section, with its marks there."""
+    """A record in a section of the block, with its marks."""
 
     record: models.Record
     is_trusted: bool = False
@@ -349,11 +349,8 @@ def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Pl
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]
-    imported = [
-        place
-        for place in others
-        if place.record.evidence.get(models.IMPORTED) and trust_of(place.record) not in TRUSTED
-    ]
+    imported = [place for place in others if place.record.evidence.get(models.IMPORTED)]
+    imported = [place for place in imported if trust_of(place.record) not in TRUSTED]
     groups = (
         ("", [place for place in places if place.is_trusted]),
         (BY_ASSISTANT, [place for place in others if place not in imported]),

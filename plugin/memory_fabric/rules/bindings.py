@@ -9,6 +9,7 @@ its first words without options, and `*` stands for any word. A script is one of
 or a task runner whose name begins with the word (`deploy:prod`, `deploy-web`).
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_fabric.rules import programs, shell
@@ -51,10 +52,9 @@ class Activity(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-def _activity(key: str) -> Activity:
-    """Return the activity with this key from `programs.txt`."""
+def _activity(lines: Iterable[str]) -> Activity:
     fields: dict[str, list[str]] = {}
-    for line in programs.sections()[f"activity {key}"]:
+    for line in lines:
         field, _, values = line.partition(": ")
         fields.setdefault(field, []).extend(values.split(", "))
     return Activity(
@@ -67,12 +67,10 @@ def _activity(key: str) -> Activity:
 
 
 ACTIVITIES = {
-    key: _activity(key)
-    for key in (
-        "commit", "push", "deploy", "release", "test", "migration", "dependency", "dev server",
-        "build", "delete", "lint", "type check", "format",
-    )
-}  # fmt: skip
+    section.removeprefix("activity "): _activity(lines)
+    for section, lines in programs.sections().items()
+    if section.startswith("activity ")
+}
 # Activities that cannot be undone: a rule that asks about one asks each time.
 FINAL = ("push", "deploy", "release", "delete")
 # Programs that stand for a platform, so that "Vercel deployment" means only their own commands.

@@ -35,7 +35,6 @@ _KINDS = {
 }
 # Programs that run the file or module in their arguments.
 _INTERPRETERS = words_of("interpreters")
-_SILENT_KINDS = frozenset(("build", "lint"))
 # Options that change a runner's output, not its checks.
 _LOUDNESS = words_of("loudness")
 # With these options, tests that passed before are skipped, so a pass does not cover the whole.
@@ -96,7 +95,7 @@ def covers(passed: Command, failed: Command) -> bool:
 
 def is_silent(command: Command) -> bool:
     """Return True for work whose output does not show that it passed, such as a build."""
-    return _kind(command) in _SILENT_KINDS
+    return _kind(command) in ("build", "lint")
 
 
 def share_target(passed: Command, failed: Command) -> bool:

@@ -271,7 +271,7 @@ def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
 
 
 def _forms(path: str, folder: str) -> Iterator[str]:
-    """Yield the absolute path, and also its form without symbolic links; nothing if unknown."""
+    """Yield the absolute path, with and without symbolic links; nothing if it is unknown."""
     whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:

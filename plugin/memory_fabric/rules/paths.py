@@ -145,11 +145,9 @@ def covers(pattern: str, path: str) -> bool:
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:
         return False
-    if "/" not in pattern.strip("/"):
-        if pattern.endswith("/") and not pattern.startswith("/"):
-            return any(is_like(wanted[0], part) for part in parts[:-1])
-        if not pattern.startswith("/"):
-            return any(is_like(wanted[0], part) for part in parts)
+    if "/" not in pattern.rstrip("/"):
+        names = parts[:-1] if pattern.endswith("/") else parts
+        return any(is_like(wanted[0], name) for name in names)
     return any(_match(wanted, parts[:end]) for end in range(1, len(parts) + 1))
 
 

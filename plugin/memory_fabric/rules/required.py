@@ -67,7 +67,7 @@ def is_check(binding: Binding) -> bool:
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that a check may read, relative to the project's root; '' for prose."""
+    """Return a changed file that a check may read, relative to the project's root; '' if none."""
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
     folders = [root.rstrip("/") + "/" for root in roots]
