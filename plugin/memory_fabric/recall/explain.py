@@ -63,13 +63,9 @@ def explain(
     against = inject.verdicts(candidates, query, **known or {})
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
     chosen = hooks.chosen(candidates, query, **known or {})
-    chosen_ids = {hit.id for hit in chosen}
-    verdicts = {
-        hit.id: ""
-        if hit.id in chosen_ids
-        else of_candidate.get(hit.id, NOT_A_CANDIDATE) or NOT_NEAR_THE_BEST
-        for hit in answer.hits
-    }
+    ids = [hit.id for hit in answer.hits]
+    verdicts = {id_: of_candidate.get(id_, NOT_A_CANDIDATE) or NOT_NEAR_THE_BEST for id_ in ids}
+    verdicts |= {hit.id: "" for hit in chosen if hit.id in verdicts}
     silence = ""
     if not chosen:
         known_verdicts = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]

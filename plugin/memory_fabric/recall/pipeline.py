@@ -219,22 +219,6 @@ class Fabric(RequestContext):
         hit_ids, before = {hit.id for hit in hits}, models.SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
-    def _old_task(
-        self, text: str, session: str, told: Sequence[Hit], known: inject.Known
-    ) -> list[Hit]:
-        """Return the similar task of an earlier session, if that is certain and new; else []."""
-        query = inject.query_of(text, self.now)
-        if inject.is_silent(query) or any(hit.source == "episodes" for hit in told):
-            return []
-        from memory_fabric.recall import old_tasks  # imported late: only a first prompt needs it
-
-        def turns_of(query: Query) -> list[Hit]:
-            return self._found(query, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
-
-        is_known = partial(_is_known, known=known)
-        task = old_tasks.told(query, self.memory, session, turns_of, told, is_known)
-        return [_without_secrets(task)] if task and task.id not in known.get("seen", ()) else []
-
     def in_named_domain(self, text: str) -> "Fabric":
         """Return a pipeline limited to the domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
@@ -287,8 +271,21 @@ class Fabric(RequestContext):
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
-        if begins:
-            hits = [*hits, *scoped._old_task(text, session, hits, known)]
+        query = inject.query_of(text, self.now) if begins else None
+        # No earlier task is shown beside past turns.
+        has_turns = any(hit.source == "episodes" for hit in hits)
+        if query and not (has_turns or inject.is_silent(query)):
+            from memory_fabric.recall import (
+                old_tasks,
+            )  # imported late: only a first prompt needs it
+
+            def turns_of(sought: Query) -> list[Hit]:
+                return scoped._found(sought, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
+
+            is_known = partial(_is_known, known=known)
+            task = old_tasks.told(query, scoped.memory, session, turns_of, hits, is_known)
+            if task and task.id not in known.get("seen", ()):
+                hits = [*hits, _without_secrets(task)]
         hits = mark_hits(hits, self.memory)
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 

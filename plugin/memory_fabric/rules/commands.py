@@ -75,7 +75,12 @@ def command_in(line: str, place: str = "") -> Command | None:
     joined = [word for word in joined if word]
     if joined and joined[-1] in CONNECTORS:
         joined.pop()
-    compared = _quietly(rows[0]) if len(rows) == 1 else tuple(joined)
+    compared = tuple(joined)
+    if len(rows) == 1:
+        compared = tuple(rows[0])
+        is_runner = any(compared[: len(runner)] == runner for runner in RUNNERS)
+        if is_runner and _PARTIAL.isdisjoint(compared):
+            compared = tuple(word for word in compared if word not in _LOUDNESS)
     # If one of several commands is a probe, the failed one is unknown and the result uncertain.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
@@ -146,14 +151,6 @@ def _bare(words: Sequence[str]) -> list[str]:
         if behind and behind[0].startswith("-"):
             break  # the wrapper's options may change the program
     return bare
-
-
-def _quietly(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a runner without output options; all words of any other program."""
-    is_runner = any(tuple(words[: len(r)]) == r for r in RUNNERS)
-    if not is_runner or not _PARTIAL.isdisjoint(words):
-        return tuple(words)
-    return tuple(word for word in words if word not in _LOUDNESS)
 
 
 def _is_probe(words: Sequence[str]) -> bool:

@@ -155,12 +155,16 @@ def forbids(text: str, binding: Binding) -> bool:
     for clause in text.split("\0"):
         lowered = clause.lower().replace("’", "'").replace("'", "")
         clause_words = [word for word in words_of(lowered) if word]
-        start = _ban_at(clause_words)
-        if start < 0:
+        # The positions after the words that forbid something.
+        ends = [at + 1 for at, word in enumerate(clause_words) if word in _BANS]
+        for phrase in _PHRASES:
+            runs = zip(*(clause_words[at:] for at in range(len(phrase))), strict=False)
+            ends += [at + len(phrase) for at, run in enumerate(runs) if run == phrase]
+        if not ends:
             if any(sign in clause for sign in _SPACELESS) and not names.isdisjoint(clause_words):
                 return True
             continue
-        after = clause_words[start:]
+        after = clause_words[min(ends) :]
         if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
             continue
         # "src/api must not be changed": a path may stand before the words that forbid its change.
@@ -168,17 +172,6 @@ def forbids(text: str, binding: Binding) -> bool:
         if not names.isdisjoint(clause_words if is_change else after):
             return True
     return False
-
-
-def _ban_at(found: list[str]) -> int:
-    """Return the position after the words that forbid something; -1 if there are none."""
-    for at, word in enumerate(found):
-        if word in _BANS:
-            return at + 1
-        for phrase in _PHRASES:
-            if tuple(found[at : at + len(phrase)]) == phrase:
-                return at + len(phrase)
-    return -1
 
 
 def _names_of(binding: Binding) -> frozenset[str]:

@@ -148,7 +148,19 @@ def covers(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         names = parts[:-1] if pattern.endswith("/") else parts
         return any(is_like(wanted[0], name) for name in names)
-    return any(_match(wanted, parts[:end]) for end in range(1, len(parts) + 1))
+    # A part of an absolute path may itself be a glob, which the shell expands.
+    is_name = is_like if wanted[0] == "**" else _meet
+    reached = {0}
+    for part in parts:
+        reached = {
+            after
+            for at in _with_empty(wanted, reached)
+            for after in ([at] if wanted[at : at + 1] == ["**"] else [])
+            + ([at + 1] if at < len(wanted) and is_name(wanted[at], part) else [])
+        }
+        if len(wanted) in _with_empty(wanted, reached):
+            return True
+    return False
 
 
 def is_like(pattern: str, name: str) -> bool:
@@ -192,21 +204,6 @@ def literal_head(pattern: str) -> str:
 def is_glob(text: str) -> bool:
     """Return True if a text contains a wildcard."""
     return "*" in text or "?" in text
-
-
-def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return True if all parts match all wanted parts, of which `**` matches any number."""
-    is_name = is_like if wanted[0] == "**" else _meet
-    reached = {0}
-    for part in parts:
-        reached = {
-            after
-            for at in _with_empty(wanted, reached)
-            for after in ([at] if wanted[at : at + 1] == ["**"] else [])
-            + ([at + 1] if at < len(wanted) and is_name(wanted[at], part) else [])
-        }
-    ends = _with_empty(wanted, reached)
-    return len(wanted) in ends
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
