@@ -31,19 +31,16 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
     for hit in hits:
-        record = None
-        if records and hit.source == "episodes" and len(hit.text) <= MAX_TURN_CHARS:
-            turn = content_stems(hit.text)
-            for candidate, own in records:
-                is_stated = len(own & turn) >= STATED_SHARE * len(own)
-                if len(own) >= LEAST_WORDS and is_stated and not any(map(is_decisive, own - turn)):
-                    record = candidate
-                    break
-        if record is None:
+        is_short_turn = hit.source == "episodes" and len(hit.text) <= MAX_TURN_CHARS
+        turn = content_stems(hit.text) if records and is_short_turn else frozenset()
+        for record, own in records if turn else ():
+            is_stated = len(own & turn) >= STATED_SHARE * len(own)
+            if len(own) >= LEAST_WORDS and is_stated and not any(map(is_decisive, own - turn)):
+                under.setdefault(record.id, []).append(hit.id)
+                hits_left.append(record._replace(score=max(record.score, hit.score)))
+                break
+        else:
             hits_left.append(hit)
-            continue
-        under.setdefault(record.id, []).append(hit.id)
-        hits_left.append(record._replace(score=max(record.score, hit.score)))
     return [
         hit.marked({"said_in_turns": under[hit.id]}) if hit.id in under else hit
         for hit in {hit.id: hit for hit in hits_left}.values()

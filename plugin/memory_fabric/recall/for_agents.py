@@ -156,20 +156,15 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
     """Return hits of all queues in turns, best first, within `chars_left` characters: the best of
     each queue, shortened if necessary, then others that fit whole, up to `max_hits`.
     """
-    taken_ids: set[str] = set()
-    turns = []
+    by_id: dict[str, Hit] = {}
     for place in range(max(map(len, queues), default=0)):
-        turn = []
         for queue in queues:
-            if place < len(queue) and queue[place].id not in taken_ids:
-                taken_ids.add(queue[place].id)
-                turn.append(queue[place])
-        if turn:
-            turns.append(turn)
-    first = turns[0] if turns else []
-    lines = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
-    later_hits = [hit for turn in turns[1:] for hit in turn]
-    return with_more(lines, later_hits[: max(0, max_hits - len(lines))], chars_left)
+            if place < len(queue):
+                by_id.setdefault(queue[place].id, queue[place])
+    hits = list(by_id.values())
+    count = len({queue[0].id for queue in queues if queue})
+    lines = shortened(hits[:count][: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
+    return with_more(lines, hits[count:][: max(0, max_hits - len(lines))], chars_left)
 
 
 def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:

@@ -109,7 +109,9 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     weights = {t: log(1 + (sessions + 3) / (count + 0.5)) for t, count in counts.items()}
     ranked = []
     for session, found in shared_topics.items():
-        if rare := _whole(topic for topic in found if counts[topic] <= most):
+        few = sorted(topic for topic in found if counts[topic] <= most)
+        # A name counts once, without the words that are parts of it.
+        if rare := tuple(w for w in few if not any(w != other and w in other for other in few)):
             ranked.append((sum(weights[topic] for topic in rare), session, rare))
     ranked.sort(reverse=True)
     if not ranked:
@@ -147,9 +149,3 @@ def closing(answer: str, rare: Sequence[str]) -> str:
 
 def _held(turns: Iterable[Hit], topics: Iterable[str]) -> set[str]:
     return {term for hit in turns for term in hit.metadata.get("matched", ())}.intersection(topics)
-
-
-def _whole(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the words that are not parts of other words, so that a name counts once."""
-    ordered = sorted(set(words))
-    return tuple(w for w in ordered if not any(w != other and w in other for other in ordered))
