@@ -197,11 +197,8 @@ def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Senten
         are_many = any(len(key) > 4 and key.endswith("s") and key not in _SLOTS for key in keys)
         is_named = _count(lead) and keys[0] not in _listed("generic") and not are_many
         is_default = "default" in before or head.startswith("standard")
-        return (
-            is_default
-            or _is_one_of(head, _listed("described"))
-            or bool(are_names and (_is_one_of(head, _SLOTS) or is_named))
-        )
+        is_slot = are_names and bool(_is_one_of(head, _SLOTS) or is_named)
+        return is_default or _is_one_of(head, _listed("described")) or is_slot
     of_places = _listed("environments").intersection(token.key for token in (*one, *other))
     if of_places or _count(lead) < 2:
         return bool(last in _USING and behind and behind[0].key in _PURPOSES and _count(behind))
@@ -226,18 +223,11 @@ def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
     if len(a) != len(b):
         return False
     places = [i for i, pair in enumerate(zip(a, b, strict=True)) if not _same(*pair)]
-    return (
-        bool(places)
-        and _count(a) - len(places) >= FRAME
-        and not _is_denying(a)
-        and all(
-            _kind(one[i : i + 1]) == "number"
-            and i > 0
-            and (one[i - 1].key == "=" or one[i - 1].key in _BEFORE_NUMBER)
-            for one in (a, b)
-            for i in places
-        )
-    )
+    if not places or 0 in places or _count(a) - len(places) < FRAME or _is_denying(a):
+        return False
+    pairs = [(s[i - 1].key, _kind(s[i : i + 1])) for s in (a, b) for i in places]
+    before = _BEFORE_NUMBER | {"="}
+    return all(key in before and kind == "number" for key, kind in pairs)
 
 
 def _kind(value: Sentence) -> str:
@@ -282,12 +272,8 @@ def _is_adding(lead: Sentence) -> bool:
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
     """Return True if one of the words is a form of a verb with one of these beginnings."""
     endings = _listed("endings") | {""}
-    return any(
-        token.key.startswith(beginnings)
-        and any(
-            token.key.startswith(one)
-            and {ending := token.key[len(one) :], ending.removeprefix(one[-1])} & endings
-            for one in beginnings
-        )
-        for token in tokens
-    )
+    for key in (token.key for token in tokens if token.key.startswith(beginnings)):
+        for one in filter(key.startswith, beginnings):
+            if {key[len(one) :], key[len(one) :].removeprefix(one[-1])} & endings:
+                return True
+    return False

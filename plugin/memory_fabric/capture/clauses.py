@@ -22,11 +22,7 @@ _NAMELESS = NO_NAME - {"go"}
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
 # Their first words: in most sentences these are missing, and the expression is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
-# The borders of a clause before and after a match. The colon in a secret's marker does not count.
-_LEFT = (
-    r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
-    r"… ?|\.\.\. ?|\) "
-)
+# The end of a clause.
 _RIGHT = (
     r",? because$|; | — | – | - (?=[a-z])|, but |,? so (?=(?:we|i|it|that|the|this|let's|you|"
     r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"
@@ -125,33 +121,19 @@ def without_lead_in(sentence: str) -> str:
     return sentence_proper if len(sentence_proper) >= 8 else sentence
 
 
-def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
-    """Return the clause around `start:end` of the sentence, with its reason and rejected
-    alternatives. It begins after the last border before `start`, or with `whole` at `start`.
+def parts_of(sentence: str, end: int) -> Parts:
+    """Return the first clause of a sentence, whose form ends at `end`, with its reason and rejected
+    alternatives.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
-    first = pattern(_REASON_FIRST).match(sentence)
-    if first and first.start("rest") <= start:
-        left, why = first.start("rest"), first.group("why").strip()
-    else:
-        borders = () if whole else pattern(_LEFT).finditer(sentence, 0, start + 1)
-        ends = [border.end() for border in borders if border.end() <= start]
-        left = start if whole else (ends or [0])[-1]
-    border = pattern(_RIGHT).search(sentence, min(max(end, left + 8), len(sentence)))
+    border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
     right = border.start() if border else len(sentence)
-    reason = _reason_marker(sentence, max(left + 6, start))
+    reason = _reason_marker(sentence, 6)
     # A "because" after "unless" explains the exception, not the rule.
-    if reason and " unless " not in sentence[left : reason.start()]:
-        right = min(right, reason.start())
-        why = why or _reason(sentence, reason)
-    head = sentence[:left].rstrip().lower()
-    if not why and not whole and head.endswith((" so", ",so")) and len(head) >= 15:
-        # In `X, so let's use Y`, the text before the "so" is the reason.
-        before = without_lead_in(sentence[: len(head) - 2].rstrip(" ,"))
-        why = _trimmed(before) if len(before.split()) >= 3 else ""
-    clause = _trimmed(sentence[left:right])
-    over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
-    return Parts(clause, why, tuple(name for name in over if name != clause))
+    if reason and " unless " not in sentence[: reason.start()]:
+        right, why = min(right, reason.start()), _reason(sentence, reason)
+    clause = _trimmed(sentence[:right])
+    return Parts(clause, why, tuple(name for name in over_in(sentence) if name != clause))
 
 
 def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
@@ -160,8 +142,7 @@ def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
     over: dict[str, None] = {}
     sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
     for number, sentence in enumerate(sentences):
-        if number == 0 or not why:
-            why = why or _reason_of(sentence, is_first=number == 0)
+        why = why or _reason_of(sentence, is_first=number == 0)
         over |= dict.fromkeys(over_in(sentence.rstrip(" .。!")))
     return why, tuple(over)[:MAX_ALTERNATIVES]
 
@@ -259,11 +240,8 @@ def clause_around(text: str, start: int, end: int) -> str:
     after = text[end : end + 400]
     borders = [match.end() for match in pattern(_BORDERS).finditer(before)]
     right = pattern(_BORDERS).search(after)
-    return (
-        before[borders[-1] if borders else 0 :]
-        + text[start:end]
-        + (after[: right.start()] if right else after)
-    )
+    after = after[: right.start()] if right else after
+    return before[borders[-1] if borders else 0 :] + text[start:end] + after
 
 
 def key_of(name: str) -> str:

@@ -94,9 +94,7 @@ def contradicting(memory: Memory, record: Record) -> list[Record]:
 
 
 def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return at most three known records that contradict this record: first opposite outcomes, most
-    similar first, then other disagreements, newest first. Reads no database.
-    """
+    """Return at most three known records that contradict this one, opposite outcomes first."""
     opposite, said = opposed(record, known), _said(record)
     not_opposite = [old for old in known if old.id != record.id and old not in opposite]
     disagreeing = [old for old in not_opposite if _disagree(said, _said(old))]
@@ -136,9 +134,7 @@ def _content(clause: str) -> frozenset[str]:
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    """Return True if one forbids or rejects what the other says to do, or if a value differs. A
-    prohibition that is narrower than the other statement is only an exception.
-    """
+    """Return True if one forbids or rejects what the other says to do, or if a value differs."""
     pairs = ((a, b), (b, a))
     if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
         return True

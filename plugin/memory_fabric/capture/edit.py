@@ -208,18 +208,14 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
     """Raise BadInput if another current record of this scope and domain has the same text."""
-    with_same_key = memory.find_records(
-        f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}",
-        (records.key_of(new.what), new.scope, new.domain, new.id),
-    )
-    for same in with_same_key:
+    where = f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}"
+    values = (records.key_of(new.what), new.scope, new.domain, new.id)
+    for same in memory.find_records(where, values):
         is_no_twin = same.source == models.OTHERS or same.id in closing
         if records.have_same_text(same, new) and not is_no_twin:
             id_ = short_id(same.id)
-            raise _refused(
-                f"{id_} says this already.",
-                f"memory-fabric edit {id_} --instead-of {short_id(new.id)} makes them one.",
-            )
+            remedy = f"memory-fabric edit {id_} --instead-of {short_id(new.id)} makes them one."
+            raise _refused(f"{id_} says this already.", remedy)
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
@@ -269,8 +265,8 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Record that the user confirmed the records with these ids; return the changed records. Raises
-    NotFound, StoreUnavailable, and BadInput for a candidate or a record that cannot be edited.
+    """Confirm the records with these ids for the user; return them. Raises as `editable`, and
+    BadInput for a candidate, StoreUnavailable.
     """
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:

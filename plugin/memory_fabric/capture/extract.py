@@ -135,9 +135,7 @@ def extract(
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that a verb in the text chooses, or ''. Most decisions also
-    mention things that they do not choose: "We wait with Kubernetes".
-    """
+    """Return the first of these names that a verb in the text chooses; '' if there is none."""
     mentioned = mentions(text, {name_key(name): name for name in names})
     for mention in (mention for mention in mentioned if mention.name in names):
         before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
@@ -207,22 +205,18 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     if phrase == "to" and _PREFERRED & set(_words_before(text, left, 6)):
         return Relation(left.name, "chose_over", right.name)
     kind = FORWARD.get(phrase, "")
-    if not kind or not _fits(kind, phrase, text, left, right):
+    fits = kind not in ("chose", "prefers", "recommends") and phrase != "used"
+    fits = fits or left.type in ("agent", "component", "technology")
+    if phrase == "for":
+        fits = left.type in ("technology", "pattern") and right.type != "agent"
+    elif phrase == "over":
+        fits = bool(pattern(_DECIDING).search(_before(text, left)))
+    if not kind or not fits:
         return None
     # In "X instead of Y for Z", Z is the purpose of X.
     was_declined = last and last.type == "chose_over" and last.target == left.name
     source = last.source if last and was_declined else left.name
     return Relation(source, kind, right.name) if source != right.name else None
-
-
-def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> bool:
-    if phrase == "for":
-        return left.type in ("technology", "pattern") and right.type != "agent"
-    if phrase == "over":
-        return bool(pattern(_DECIDING).search(_before(text, left)))
-    if kind in ("chose", "prefers", "recommends") or phrase == "used":
-        return left.type in ("agent", "component", "technology")
-    return True
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:

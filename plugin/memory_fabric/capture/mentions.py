@@ -5,7 +5,7 @@ capital inside a sentence.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from memory_fabric.language import vocabulary
@@ -84,12 +84,8 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
         first = first or any(sign in gap for sign in '\n:;(.!?"')
         end = match.end()
         if word and text[match.end() : match.end() + 3] != "://":
-            words.append(
-                _Word(
-                    word, match.start(), match.start() + len(word), name_key(word), first,
-                    place if inside else -1,
-                )
-            )  # fmt: skip
+            start, span = match.start(), place if inside else -1
+            words.append(_Word(word, start, start + len(word), name_key(word), first, span))
     is_german = len({word.text for word in words} & _GERMAN) > 1
     names: list[Mention] = []
     i = 0
@@ -193,14 +189,10 @@ def _run(words: list[_Word], i: int) -> list[_Word]:
 
 def _proper_length(words: list[_Word], i: int) -> int:
     """Return the number of words of the proper name that begins at word `i`, or 0."""
-    run = [words[i]] if _is_capital(words[i]) else []
-    for word in words[i + 1 : i + MAX_NAME_WORDS] if run else ():
-        beside = word.start == run[-1].end + 1 and not word.first and word.span < 0
-        if not beside or not (_is_capital(word) or word.text in ("ID", "API", "UI", "DB", "CI")):
-            break
-        run.append(word)
-    if not run:
+    if not _is_capital(words[i]):
         return 0
+    shorts = ("ID", "API", "UI", "DB", "CI")
+    run = list(takewhile(lambda w: _is_capital(w) or w.text in shorts, _run(words, i)))
     start = end = i
     while start > 0 and not words[start].first:
         start -= 1
@@ -235,9 +227,7 @@ def _is_capital(word: _Word) -> bool:
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Return True if an ordinary word is used as a name: "Use poetry", or "Go" inside a sentence;
-    a capital at the start of a sentence does not show that.
-    """
+    """Return True if an ordinary word is a name here: "Use poetry", or "Go" inside a sentence."""
     word = words[i]
     if name.isupper() and word.text == name:
         return True
@@ -302,11 +292,8 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     out. A short form counts if it or the name is in brackets after the other, or if the text uses
     it and the vocabulary maps it to the name.
     """
-    spoken = {
-        vocabulary.canonical(word): word
-        for word in words(text)
-        if vocabulary.canonical(word) != word
-    }
+    canonical = vocabulary.canonical
+    spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
     aliases: dict[str, tuple[str, ...]] = {}
     for name in names:
         _, behind, after = text.partition(f"{name} (")

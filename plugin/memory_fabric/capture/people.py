@@ -13,16 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory_fabric.errors import BadInput
-from memory_fabric.language.proper_names import (
-    AMBIGUOUS,
-    COMPANY_CUES,
-    GIVEN,
-    LONG_PLACES,
-    PERSON_CUES,
-    PLACES,
-    SAYING,
-    SUFFIXES,
-)
+from memory_fabric.language import proper_names
+from memory_fabric.language.proper_names import AMBIGUOUS, GIVEN, PERSON_CUES, PLACES, SAYING
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, entity_type
 from memory_fabric.language.word_lists import filled
 from memory_fabric.language.word_lists import words as listed
@@ -64,14 +56,12 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user. `entities` are those extracted as from any
-    other text; names in the vocabulary keep their types.
-    """
+    """Return the entities of a text about the user, from those extracted as from any text."""
     text = one_line(text[:MAX_CHARS])
     personal: dict[str, Entity] = {}
     for kind in ("place", "person", "organisation", "goal"):
         for name in _matches(text, kind):
-            is_place = name.lower() in PLACES or name.lower() in LONG_PLACES
+            is_place = name.lower() in PLACES or name.lower() in proper_names.LONG_PLACES
             entity = Entity(name, "place" if is_place and kind == "organisation" else kind)
             if kind == "goal":
                 end = _expression("end of a goal").search(name)
@@ -148,9 +138,8 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names. In
-    German, whose nouns have capitals, no word is uncertain; in other languages than English, only
-    words within a sentence are.
+    """Return the text with neutral words for certain names, and the words that may be names: none
+    in German, in other languages than English only those within a sentence.
     """
     tokens: list[Token] = []
     before, end_before = ".", 0
@@ -220,10 +209,12 @@ def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, s
     last = len(words) - 1
     skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
     for i in range(last, 0, -1):
-        if words[i].rstrip(".") in SUFFIXES and not all(map(_is_known, words[skips:i])):
+        if words[i].rstrip(".") in proper_names.SUFFIXES and not all(
+            map(_is_known, words[skips:i])
+        ):
             return [(skips, i, COMPANY)]
     if not _is_known(words[0]):
-        if cue in COMPANY_CUES:
+        if cue in proper_names.COMPANY_CUES:
             return [(0, last, COMPANY)]
         if cue in PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in AMBIGUOUS):
             return [(0, last, SOMEONE)]
@@ -254,7 +245,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
         if any(first <= i <= last for first, last, _ in spans):
             continue
         pair = f"{word} {words[i + 1]}".lower() if i + 1 < len(words) else ""
-        if pair in LONG_PLACES:
+        if pair in proper_names.LONG_PLACES:
             spans.append((i, i + 1, PLACE))
         elif word.lower() in PLACES and name_key(word) not in TECHNOLOGIES:
             spans.append((i, i, PLACE))

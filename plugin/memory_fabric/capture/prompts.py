@@ -6,7 +6,7 @@ its cues, which are set by hand in `cues.txt`, add up to at least `ENOUGH`.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
+from memory_fabric.capture.clauses import Parts, parts_of, without_lead_in
 from memory_fabric.capture.cues import ENOUGH, Form, cues, forms, may_hear, typed_ends
 from memory_fabric.capture.notes.typed import spoken_to_memory
 from memory_fabric.capture.segments import Sentence, segments
@@ -71,24 +71,30 @@ def heard(prompt: str) -> Heard | None:
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return the number of earlier prompts that say nearly the same as a sentence with a cue.
-    Without a cue it is 0: users often type "run the tests" again.
-    """
+    """Return the number of earlier prompts that say nearly the same as a sentence with a cue."""
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
         return 0
-    return sum(_says(prompt, content, kind) for prompt in earlier)
+    count = 0
+    for ends in map(typed_ends, earlier):
+        lowered = ends.lower()
+        # Splitting is slow, so split only a prompt that contains most of the words.
+        is_near = sum(word in lowered for word in content) >= _SAME_FROM * len(content)
+        for said in segments(ends) if is_near else ():
+            stems = _content(said.text)
+            is_same = len(content & stems) >= _SAME_FROM * len(content | stems)
+            if is_same and _weighed(said.text.lower())[1] == kind:
+                count += 1
+                break
+    return count
 
 
 def stated(text: str) -> list[Statement]:
     """Return the explicit statements in order; questions, quotations and pastes are left out."""
     if not may_hear(text):
         return []
-    statements = (
-        statement_in(sentence.text, is_first=place == 0)
-        for place, sentence in enumerate(_sentences(text))
-        if not sentence.question
-    )
+    sentences = [(s.text, n == 0) for n, s in enumerate(_sentences(text)) if not s.question]
+    statements = (statement_in(sentence, is_first=first) for sentence, first in sentences)
     return list(dict.fromkeys(filter(None, statements)))
 
 
@@ -119,7 +125,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     if not is_named and not _names_something(text, form.content_words):
         return None
     clause = one_line(text.rstrip(" .!。！"))
-    parts = Parts(clause) if is_named else parts_at(clause, 0, len(form.name), whole=True)
+    parts = Parts(clause) if is_named else parts_of(clause, len(form.name))
     clause = parts.what if len(parts.what) >= _SHORTEST_CLAUSE else clause
     over = tuple(name.removesuffix(" entschieden") for name in parts.over)
     # With a capital, `max_uploads` and `totals.csv` would be other names.
@@ -135,20 +141,6 @@ def _sentences(prompt: str) -> Sequence[Sentence]:
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
     return sentences
-
-
-def _says(prompt: str, content: frozenset[str], kind: str) -> bool:
-    ends = typed_ends(prompt)
-    lowered = ends.lower()
-    # Splitting is slow, so split only a prompt that contains most of the words.
-    if sum(word in lowered for word in content) < _SAME_FROM * len(content):
-        return False
-    for sentence in segments(ends):
-        stems = _content(sentence.text)
-        is_same = len(content & stems) >= _SAME_FROM * len(content | stems)
-        if is_same and _weighed(sentence.text.lower())[1] == kind:
-            return True
-    return False
 
 
 def _content(text: str) -> frozenset[str]:

@@ -62,17 +62,11 @@ def statement(
         entities = _with_antipattern(text, entities)
     score = with_reason(base, bool(why))
     is_about_known = any(entity_type(e.name) in ("technology", "pattern") for e in entities)
-    return Record(
-        type=kind,
-        what=text,
-        why=why,
-        alternatives=tuple(alternatives) or over,
-        entities=entities,
-        relations=relations,
-        outcome="failed" if kind == "antipattern" and not type else "neutral",
-        confidence=score,
-        generalizable=score >= GENERALIZABLE_FROM and bool(why) and is_about_known,
-    )
+    is_general = score >= GENERALIZABLE_FROM and bool(why) and is_about_known
+    outcome = "failed" if kind == "antipattern" and not type else "neutral"
+    record = Record(kind, text, why, tuple(alternatives) or over, outcome=outcome)
+    record = record._replace(entities=entities, relations=relations)
+    return record._replace(confidence=score, generalizable=is_general)
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:

@@ -81,9 +81,7 @@ def main(left: "Left | None" = None) -> None:
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Answer one event outside of a hook's process, and return its output. Never raises. Without
-    `limit_of`, which maps an event's name to its deadline, only waiting for locks is limited.
-    """
+    """Answer one event outside of a hook's process, and return its output. Never raises."""
 
     def unlimited(event_name: str) -> Deadline:
         entry = table.HANDLERS[event_name]
@@ -323,4 +321,4 @@ def finish(outcome: Outcome, *, delivered: bool) -> None:
             except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
                 outcome.log(f"after the reply: {named(error)}")
     if limit.postponed:
-        count_late(outcome.environ, outcome.event, limit.postponed, table.TELLERS)
+        count_late(outcome.environ, outcome.event, limit.postponed)

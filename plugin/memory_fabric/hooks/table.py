@@ -132,20 +132,16 @@ def deadlines(
     hurried_least_s: float = LEAST_WORK_S,
 ) -> Callable[[str], Deadline]:
     """Return a function that maps an event's name to its deadline. The event's process was started
-    `age_s` seconds ago, and has used `worked_s` of CPU time. A hurried event gets at least
-    `hurried_least_s` of wall-clock time.
+    `age_s` seconds ago, has used `worked_s` of CPU time, and gets `hurried_least_s` if hurried.
     """
     patience = _patience(environ)
 
     def deadline_of(event_name: str) -> Deadline:
         entry = HANDLERS[event_name]
         least_s = hurried_least_s if entry.hurried else LEAST_WORK_S
-        return Deadline(
-            max(least_s, patience * entry.wall_s - age_s),
-            work_s=max(LEAST_WORK_S, patience * entry.work_s - worked_s),
-            lock_s=entry.lock_s,
-            hurried=entry.hurried,
-        )
+        wall_s = max(least_s, patience * entry.wall_s - age_s)
+        work_s = max(LEAST_WORK_S, patience * entry.work_s - worked_s)
+        return Deadline(wall_s, work_s=work_s, lock_s=entry.lock_s, hurried=entry.hurried)
 
     return deadline_of
 

@@ -1,7 +1,7 @@
 """Work that an event had no time for: its line in the log, and its completion by later events."""
 
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memory_fabric.config import Settings, home_path
 from memory_fabric.deadline import Deadline, current
@@ -41,19 +41,16 @@ def named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def count_late(
-    environ: Mapping[str, str], event: str, work: Sequence[str], tellers: Container[str]
-) -> None:
-    """Count an event that left `work` to later events: in the log and, if one of the `tellers` did
-    not run, in an alert that the model did not receive its memories. Uses no database, since
-    another process may have locked it. Never raises.
+def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
+    """Count an event that left `work` to later events: in the log and, if the model did not receive
+    its memories, in an alert. Uses no database, since it may be locked. Never raises.
     """
     try:
         from memory_fabric.store.home import log  # imported late: most events leave no work
 
         places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
         log.note_late(places, event, work)
-        if any(name in tellers for name in work):
+        if any(name in table.TELLERS for name in work):
             log.leave_mark(log.UNTOLD_PROMPT, places)
     except Exception:  # noqa: BLE001 - nothing is left to report it
         return

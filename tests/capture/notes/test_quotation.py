@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.notes.quotation import (
-    NOT_TYPED,
-    ONLY_ANSWERS,
-    TOO_FEW,
-    Found,
-    agreement,
-    find,
-    says_everywhere,
-)
+from memory_fabric.capture.notes.quotation import Found, agreement, find, says_everywhere
 from memory_fabric.capture.notes.typed import is_assent, typed_words
 from memory_fabric.store.conversations.prompts import CHOSEN, TYPED, Prompt
 
@@ -52,23 +44,31 @@ def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("quotation", "prompt", "reason"),
+    ("quotation", "prompt"),
     [
-        ("run all tests before every commit", "run the tests before every commit", NOT_TYPED),
-        ("every commit before the tests", "run the tests before every commit", NOT_TYPED),
-        ("un the tests before every", "run the tests before every commit", NOT_TYPED),
-        ("they are deleted … invoices keep numbers", "invoices keep numbers", NOT_TYPED),
-        ("to main on Fridays", "push to main on Fridays please", ""),
-        ("main on Fridays", "push to main on Fridays please", TOO_FEW),
-        ("run … tests … every", "run the tests before every commit", TOO_FEW),
-        ("永远不要", "发票号码永远不要修改", TOO_FEW),
-        ("ok sounds good, do it", "ok sounds good, do it", ONLY_ANSWERS),
-        ("va bene", "va bene", ONLY_ANSWERS),
-        ("3.", "3.", ONLY_ANSWERS),
+        ("run all tests before every commit", "run the tests before every commit"),
+        ("every commit before the tests", "run the tests before every commit"),
+        ("un the tests before every", "run the tests before every commit"),
+        ("they are deleted … invoices keep numbers", "invoices keep numbers"),
+        ("main on Fridays", "push to main on Fridays please"),
+        ("run … tests … every", "run the tests before every commit"),
+        ("永远不要", "发票号码永远不要修改"),
+        ("", "run the tests before every commit"),
+        ("run … the … tests … before … every commit", "run the tests before every commit"),
     ],
 )
-def test_different_or_too_few_words_do_not_match(quotation: str, prompt: str, reason: str) -> None:
-    assert found(quotation, prompt, sentence="Push to main.").reason == reason
+def test_different_or_too_few_words_do_not_match(quotation: str, prompt: str) -> None:
+    assert found(quotation, prompt, sentence="Push to main.") == Found()
+
+
+def test_four_words_are_enough() -> None:
+    assert found("to main on Fridays", "push to main on Fridays please").words
+
+
+@pytest.mark.parametrize("answer", ["ok sounds good, do it", "va bene", "3."])
+def test_a_prompt_that_only_answers_is_not_quoted(answer: str) -> None:
+    reply = found(answer, answer, sentence="Push to main.")
+    assert (reply.words, reply.answer) == ("", answer)
 
 
 def test_a_short_prompt_is_quoted_whole_if_it_shares_a_word_with_the_sentence() -> None:

@@ -42,7 +42,8 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
         if verb == NOTES:
             return _switch_notes(memory, argument == "on")
         if is_plain:
-            return _undo_last(memory, by, "" if argument else session)
+            last = undoing.last(memory, "" if argument else session)
+            return _undone(memory, changes.together(memory, last), by)
         if len(records) > 1:
             several = "; ".join(map(line, records))
             return f"not done: {argument} fits several ids, type more of it: {several}"
@@ -56,7 +57,9 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
             return _undo(memory, records[0], by)
         return _change(memory, verb, records[0], by)
     except (FabricError, OSError) as error:
-        return f"not done: {error}"
+        # A mere "undo" may mean something that the assistant did.
+        is_open = isinstance(error, NotFound) and (verb, argument) == (UNDO, "") and session
+        return "" if is_open else f"not done: {error}"
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
@@ -77,9 +80,7 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return a line for the assistant with the records that a command's text may mean, or ''.
-    Without content words: for `forget` the newest, for `keep` and `replace` the open ones.
-    """
+    """Return a line for the assistant with the records that a command's text may mean, or ''."""
     if content_stems(argument):
         records = matching(memory, argument)
     elif verb == FORGET:
@@ -146,16 +147,6 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
             together = changes.together(memory, change, is_named=True) if of_note else [change]
             return _undone(memory, together, by)
     return f"nothing was undone: no change is about {line(record)}"
-
-
-def _undo_last(memory: Memory, by: Provenance, session: str) -> str:
-    try:
-        last = undoing.last(memory, session)
-    except NotFound:
-        if session:
-            return ""  # "undo" may mean something that the assistant did
-        raise
-    return _undone(memory, changes.together(memory, last), by)
 
 
 def _undone(memory: Memory, chosen: list[changes.Change], by: Provenance) -> str:

@@ -313,7 +313,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 def _close(value: str) -> int:
     """Return the index of the character that closes the quotation at the start of the value: the
-    first such character before the end or another field, else the last one; 0 if there is none.
+    first one before the end or another field, else the last one; 0 if there is none.
     """
     closing = _CLOSINGS[value[0]]
     last = 0

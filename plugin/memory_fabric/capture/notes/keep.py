@@ -140,10 +140,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     over = () if meant_records else replaced.alternatives(note.instead_of)
     names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
     record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
-    outcome, scope = (
-        "success" if note.kind == "fix" else "neutral",
-        "user" if everywhere else "team",
-    )
+    outcome = "success" if note.kind == "fix" else "neutral"
+    scope = "user" if everywhere else "team"
     record = record._replace(id=ids.new_id(), outcome=outcome, scope=scope, valid_from=from_user.at)
     record = record._replace(evidence=from_user.evidence(note, said))
     targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
@@ -163,13 +161,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
     # A contrary record of the same session is closed, because the session has refuted it.
-    refuted = [
-        old
-        for old in contrary
-        if old.session == by.session
-        and not said.precedes(old)
-        and not replaced.refusal(memory, new, from_user.quoted, old)
-    ]
+    own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
+    refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
     closing += refuted
     against += [old for old in contrary if old not in refuted]
     if by.source == "compaction" and _was_noted(memory, record, from_user.words, by.session):
@@ -242,9 +235,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop, because lists show it so and a
-    reason may follow it; other endings such as "..." are kept.
-    """
+    """Return the sentence as one line without a final full stop, which a reason may follow."""
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
     return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
@@ -307,9 +298,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 
 
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
-    """Return True if this session has queued a record with the same text: while the graph cannot be
-    written, each Stop reads the same notes again.
-    """
+    """Return True if this session has queued the record: each Stop may read the same notes."""
     if not session:
         return False
     sought = (session, record.type, same_form(record.what))

@@ -61,9 +61,7 @@ class Kept(NamedTuple):
 
 
 def is_told(settings: Settings) -> bool:
-    """Return True if this session is asked for notes. With the setting `notes`, `on` means always,
-    `off` never, and `auto` only if a person reads the answers.
-    """
+    """Return True if this session is asked for notes, with `auto` by a person only."""
     if settings.notes != "auto":
         return settings.notes == "on" and settings.writes
     return settings.writes and settings.attended and not settings.entrypoint.startswith(SDK)

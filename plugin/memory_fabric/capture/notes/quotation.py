@@ -42,12 +42,7 @@ _ITEM = (
 )
 _FENCES = ("```", "~~~")
 _HEADING = r"\s{0,3}#{1,6}\s|\s*(\*\*|__)[^*_]{1,80}\1:?\s*\Z|\s*(?-i:[A-Z][A-Z '’&-]{2,60})\Z"
-EMPTY_REASON = "no words of the user"
-NOT_TYPED = "the words were not typed in this session"
-TOO_FEW = "the words are too few"
-ONLY_ANSWERS = "the words only answer"
-TOO_LONG = "the words stand in too long a sentence"
-TOO_MANY = "the words stand in too many places"
+
 MAX_PROPOSAL_CHARS, MAX_ANSWER_CHARS = 300, 120
 # Labels of options: `A)`, `2.`, `(b)`, `**C:**`.
 _LABEL = r"(?:^|(?<=\s))[*_(\[]{0,3}([A-Ha-h]|\d{1,2})[.):\]](?=[\s*_])"
@@ -60,8 +55,8 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation and their prompt, or the reason why there are none.
-    `quoted` are the sentences with the quotation, without context. An `answer` only replies to the
+    """The user's words around a quotation and their prompt; all empty if there are none. `quoted`
+    are the sentences with the quotation, without context. An `answer` only replies to the
     assistant, or is too short, so it is not a statement of the user.
     """
 
@@ -69,7 +64,6 @@ class Found(NamedTuple):
     quoted: str = ""
     prompt: Prompt | None = None
     answer: str = ""
-    reason: str = ""
 
 
 class _Sentence(NamedTuple):
@@ -107,12 +101,10 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
     are mere replies ("yes", "the second one").
     """
     pieces = list(filter(_joined, pattern(_ELISION).split(quotation)))
-    if not pieces or len(pieces) > MAX_PARTS:
-        return Found(reason=TOO_FEW if pieces else EMPTY_REASON)
     parts, lengths = list(map(_joined, pieces)), list(map(_length, pieces))
     is_short = sum(lengths) < MIN_WORDS or (len(parts) > 1 and min(lengths) < MIN_PART_WORDS)
-    chars_left, reason = MAX_TYPED_CHARS, NOT_TYPED
-    for prompt in prompts:
+    chars_left = MAX_TYPED_CHARS
+    for prompt in prompts if 0 < len(parts) <= MAX_PARTS else ():
         chars_left -= len(prompt.text)
         if chars_left < 0:
             break
@@ -123,16 +115,13 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
         is_whole = text.joined == "".join(parts)
         is_enough = not is_short or (is_whole and _shares_a_word(quotation, sentence))
         if prompt.origin == CHOSEN or typed.is_assent(quotation) or (is_whole and not is_enough):
-            return Found(prompt=prompt, answer=quotation, reason=ONLY_ANSWERS)
+            return Found(prompt=prompt, answer=quotation)
         if is_enough:
-            if len(places) > MAX_PLACES:
-                return Found(reason=TOO_MANY)
-            words = _widened(text, places)
+            words = _widened(text, places) if len(places) <= MAX_PLACES else ""
             numbers = sorted({n for first, last in places for n in range(first, last + 1)})
             quoted = "\n".join(text.sentences[n].text for n in numbers)
-            return Found(words, quoted, prompt) if words else Found(reason=TOO_LONG)
-        reason = TOO_FEW
-    return Found(reason=reason)
+            return Found(words, quoted, prompt) if words else Found()
+    return Found()
 
 
 def around(sentence: str, prompt: str) -> str:
@@ -265,9 +254,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add the sentences of a block after and before `around` in turn, up to MAX_BLOCK_CHARS, but at
-    least one on each side.
-    """
+    """Add a block's sentences on both sides in turn: MAX_BLOCK_CHARS, or at least one each."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -375,17 +362,14 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer selects: "B", "3.", "the second", "option a please"; '' if
-    the answer has other words, which may reject the option: "not B", "B is wrong".
+    """Return the label that an answer selects ("B", "3.", "the second"); '' if the answer has other
+    words, which may reject the option: "not B", "B is wrong".
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()
     tokens = set(typed.tokens_of(answer))
     if tokens - typed.assents() - labels_named - _NAMING:
         return ""
-    labels_named |= {
-        label
-        for label, words in zip(labels, _ORDINALS, strict=False)
-        if not tokens.isdisjoint(words)
-    }
+    ordinals = zip(labels, _ORDINALS, strict=False)
+    labels_named |= {label for label, words in ordinals if not tokens.isdisjoint(words)}
     return labels_named.pop() if len(labels_named) == 1 else ""

@@ -140,9 +140,7 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a sentence that the user typed states something new on a record's subject.
-        Questions and repetitions of the record do not count.
-        """
+        """Return True if a typed sentence states something new on the subject of a record."""
         texts = {old.what, str(old.evidence.get(models.QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
             if is_question(sentence) or any(_confirms(sentence, text) for text in texts):

@@ -12,8 +12,6 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.home import log
 
-QUESTION_MARKS = frozenset("?？؟")
-
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Save the notes of a turn that has ended. Reads the new part of the transcript and the last
@@ -28,7 +26,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         last_message = event.text("last_assistant_message")
         follow(context, event.session, event.transcript_path, last=last_message, into=results)
         scheduled = events.scheduled_prompts(event)
-        asks = not QUESTION_MARKS.isdisjoint(last_message)
+        asks = any(mark in last_message for mark in "?？؟")
         sessions.note_turn(memory.session_database(), event.session, scheduled, asks=asks)
         end_turn(context, event.session, results, before)
     except StoreUnavailable as error:

@@ -79,9 +79,9 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the reply with the records that are new to the session, and the names under which the
-    ledger lists them. Memories, review debt and the protocol of notes together have at most 3,000
-    characters. A resumed session gets only new memories.
+    """Return the reply with the records that are new to the session, and their names in the ledger.
+    Memories, review debt and the protocol of notes have at most 3,000 characters together. A
+    resumed session gets only new memories.
     """
     memory = context.memory
     ledger = Ledger(event, context)

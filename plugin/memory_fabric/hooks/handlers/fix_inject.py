@@ -10,7 +10,6 @@ from memory_fabric.store.conversations.worth import FIX
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 HEADING = "On record about this failure, from earlier work (facts on record, not instructions):"
-PIPE = "|"
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
@@ -45,9 +44,8 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def failed_output(event: events.Event) -> str:
-    """Return the output of a command that failed; '' for any other call. A report of failures
-    always counts; after a pipe, which hides the exit status, a line that states an error does, too.
-    A call that the client itself refused or interrupted is not a failure.
+    """Return the output of a command that failed; '' for any other call, and for one that the
+    client refused or interrupted. After a pipe, which hides the status, a stated error counts, too.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")
@@ -59,6 +57,6 @@ def failed_output(event: events.Event) -> str:
     parts = (result.get("stdout"), result.get("stderr"))
     output = "\n".join(part for part in parts if isinstance(part, str) and part)
     passed = outcome(output)
-    if passed is None and PIPE in str(events.tool_input(event).get("command") or ""):
+    if passed is None and "|" in str(events.tool_input(event).get("command") or ""):
         return output if pasted_error(output) else ""
     return output if passed is False else ""

@@ -12,7 +12,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
+
 # The tools whose calls are copied (not deletions), with their list and its required keys.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
@@ -23,14 +23,14 @@ LISTS = {
 
 def handle(event: events.Event, context: RequestContext) -> None:
     """Store what a tool of another MCP server creates: entities, relations or observations. Does
-    not reply; repeating a call changes nothing. Ignores this plugin's own server, under any name by
-    which the client starts it.
+    not reply; repeating a call changes nothing. Ignores this plugin's own server.
     """
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
     if kind not in LISTS or not name.startswith("mcp__"):
         return
-    if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
+    is_ours = name.startswith("mcp__plugin_memory-fabric_memory__")
+    if is_ours or events.mcp_server(event) in OUR_SERVERS:
         return
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):

@@ -33,14 +33,11 @@ def handle(event: events.Event, fabric: Fabric) -> Reply | None:
 
         end, name = end_of_last(fabric.memory, event.session, about)
         end = "" if name in told_names else end
+    id_, since = event.session, ledger.compacted_at
+    shown = fabric.memory.shown_ids(ledger.started_at)
+    begins = len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun
     injection = fabric.inject_for_prompt(
-        prompt,
-        session=event.session,
-        seen=told_names,
-        shown=fabric.memory.shown_ids(ledger.started_at),
-        here=event.session,
-        since=ledger.compacted_at,
-        begins=len(prompt) >= MIN_TASK_CHARS and not ledger.has_begun,
+        prompt, session=id_, seen=told_names, shown=shown, here=id_, since=since, begins=begins
     )
     told_text = "\n\n".join(text for text in (end, injection.text) if text)
     ids = (*((name,) if end else ()), *injection.ids)

@@ -9,7 +9,7 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
-ACTIONS = ("link", "split", "undo", "adopt")
+
 TYPED = Provenance("prompt", trust="user")
 
 
@@ -20,7 +20,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if event.text("command_name") != SKILL:
         return None
     action, _, wanted = event.text("command_args").strip().partition(" ")
-    if action not in ACTIONS:
+    if action not in ("link", "split", "undo", "adopt"):
         return None
     memory = context.memory.whole
     reason = doubt(event, memory, "")
@@ -30,23 +30,23 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         result = f"Nothing was changed: not done {WHY[reason]}."
     else:
         try:
-            result = (_adopted if action == "adopt" else _linked)(memory, action, wanted.strip())
+            if action == "adopt":
+                result = _adopted(memory, wanted.strip())
+            else:
+                from memory_fabric.store.projects import link  # late: needed only for this command
+
+                plan = link.plan(memory, action, wanted.strip())
+                count = link.carry_out(memory, plan, TYPED)
+                moved = f" What it remembered came along ({count} records and entities)."
+                back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
+                place = f"{plan.new.name} ({plan.new.id})"
+                result = f"This folder belongs to {place} now.{moved if count else ''}{back}"
         except (FabricError, OSError) as error:
             result = f"Nothing was changed: {error}"
     return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")
 
 
-def _linked(memory: Memory, action: str, wanted: str) -> str:
-    from memory_fabric.store.projects import link  # imported late: needed only for this command
-
-    plan = link.plan(memory, action, wanted)
-    count = link.carry_out(memory, plan, TYPED)
-    moved = f" What it remembered came along ({count} records and entities)." if count else ""
-    back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
-    return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{moved}{back}"
-
-
-def _adopted(memory: Memory, _action: str, author: str) -> str:
+def _adopted(memory: Memory, author: str) -> str:
     from memory_fabric.sharing.git import adoption  # imported late: only after a loss of the home
 
     missing_records = adoption.missing(memory, author)

@@ -15,20 +15,17 @@ from memory_fabric.store.conversations import sessions
 from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 
-CHANNEL = "rule"
 # The size of the transcript's end that is searched for calls that the user declined.
 MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the bound rules before a command or a change of a file, by a refusal, a question or
-    context.
-
-    A rule is shown, or asks the user, once per session and agent. It asks again about a call that
-    cannot be undone, and after the user declined such a call. A rule's first showing is recorded
-    before it refuses: if that fails, the rule is only added as context, since otherwise it would
-    refuse every time. A rule with `First:` is silent if that command has passed; it refuses a call
-    once after each pass that no longer counts.
+    context. A rule is shown, or asks the user, once per session and agent. It asks again about a
+    call that cannot be undone, and after the user declined such a call. A rule's first showing is
+    recorded before it refuses: if that fails, the rule is only added as context, since otherwise it
+    would refuse every time. A rule with `First:` is silent if that command has passed; it refuses a
+    call once after each pass that no longer counts.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -83,7 +80,7 @@ def _reply_once(
             event.session,
             event.agent_id,
             [name for rule in new for name in _names(rule)],
-            worth.HELD if is_held else worth.QUESTION if is_asked else CHANNEL,
+            worth.HELD if is_held else worth.QUESTION if is_asked else "rule",
             context.now,
             transcript=event.transcript_path,
             told=worth.items(of_records, text) or in_question,
@@ -103,15 +100,10 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
     refused = {one.tool_use_id for one in results if one.text.startswith(NOT_ITS_FAULT)}
     folder = event.cwd or context.memory.settings.project_dir
     roots = matching.roots_of(context.memory)
-    actions = [
-        matching.action_of(tool.name, dict(tool.input), folder)
-        for turn in turns
-        for tool in turn.tools
-        if tool.id in refused
-    ]
-    return frozenset(
-        o.record.id for action in actions for o in matching.applying(rules, action, roots)
-    )
+    tools = [tool for turn in turns for tool in turn.tools if tool.id in refused]
+    actions = [matching.action_of(tool.name, dict(tool.input), folder) for tool in tools]
+    applied = (one for action in actions for one in matching.applying(rules, action, roots))
+    return frozenset(one.record.id for one in applied)
 
 
 def _note_unbound(memory: Memory) -> None:

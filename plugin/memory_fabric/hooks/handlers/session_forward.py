@@ -19,7 +19,7 @@ from memory_fabric.store.queues import spool
 from memory_fabric.text import cut, without_controls, without_injected
 
 MAX_MESSAGES = 10
-SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
+
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # The most characters that are redacted, before the cut: a cut could hide a secret's sign.
@@ -94,7 +94,8 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
     except spool.SpoolFull as full:
         memory.fail(f"forward: {full}")
         if spool.count_dropped(settings.home):
-            news = f"{full.message} {SENT_BY}"
+            remedy = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
+            news = f"{full.message} {remedy}"
             if may_speak:
                 return news
             log.add(settings.home, news)

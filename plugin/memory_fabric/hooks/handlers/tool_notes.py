@@ -6,7 +6,7 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
-DEFAULT_AGENT = "general-purpose"
+
 # A long task states its subject at both ends; its middle is mostly pasted text.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
@@ -23,7 +23,7 @@ def task_note(event: events.Event, context: RequestContext) -> None:
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}"
     database, call = context.memory.session_database(), event.text("tool_use_id") or context.now
-    agent_type = kind if isinstance(kind, str) and kind else DEFAULT_AGENT
+    agent_type = kind if isinstance(kind, str) and kind else "general-purpose"
     sessions.save_task(database, call, event.session, agent_type, text, context.now)
 
 

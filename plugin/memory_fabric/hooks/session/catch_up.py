@@ -20,9 +20,7 @@ REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def catch_up(context: RequestContext, event: Event) -> None:
-    """Read the rest of unfinished sessions; mark each session that is read to its end as ended. If
-    such a session continues, its transcript is read from the last offset.
-    """
+    """Read the rest of unfinished sessions; mark each session that is read to its end as ended."""
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)

@@ -84,9 +84,7 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt that states a task, and the last shorter prompt after it. Assents,
-    typed commands and messages of the client count as neither.
-    """
+    """Return the last prompt that states a task, and the last shorter prompt after it."""
     texts = (one_line(without_injected(prompt)) for prompt in prompts)
     requests = [t for t in texts if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
@@ -122,9 +120,9 @@ def block(
         Part(_lines(tasks), TASK_SHARE, 2),
         Part(_lines(_list_line("Still to do", saved.get("items"), "; ")), ITEMS_SHARE, 3),
         Part(_lines(files), FILES_SHARE, 4),
-        Part(_record_lines(own), OWN_SHARE, 0),
-        Part(_record_lines(pinned), PINNED_SHARE, 1),
-        Part(_record_lines(others), 0, 5),
+        Part(_lines(own), OWN_SHARE, 0),
+        Part(_lines(pinned), PINNED_SHARE, 1),
+        Part(_lines(others), 0, 5),
         Part(_lines(said), SAID_SHARE, 6),
     )
     head = [OPEN_FENCE, HEADING, NOTE]
@@ -147,12 +145,11 @@ def _list_line(title: str, items: Sequence[str] | None, between: str) -> list[st
     return [f"{title}: {between.join(fitting)}"] if fitting else []
 
 
-def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((neutralised(f"- {text}"), "") for text in texts)
-
-
-def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
-    return tuple((record_line(record), record.id) for record in records)
+def _lines(items: Iterable[str | Record]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (record_line(item), item.id) if isinstance(item, Record) else (neutralised(f"- {item}"), "")
+        for item in items
+    )
 
 
 def _ends(text: str, max_chars: int) -> str:
@@ -220,9 +217,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that these tools changed or read, the latest at the end. `tools` maps each
-    tool to its input field with the file, like CHANGING_TOOLS and READING_TOOLS.
-    """
+    """Return the files that these tools (name to input field) changed or read, latest last."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]

@@ -12,21 +12,15 @@ from memory_fabric import deadline, ids
 from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.client import CLAUDE_CODE, Client
-from memory_fabric.clients.transcript import (
-    MISSING,
-    REPLACED,
-    UNREADABLE,
-    Reading,
-    Turn,
-    is_clients_own,
-    read_on,
-)
+from memory_fabric.clients import transcript
+from memory_fabric.clients.transcript import MISSING, REPLACED, UNREADABLE, Reading, Turn, read_on
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.hooks.session import turn_notes
 from memory_fabric.models import CLIENT
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts, sessions, worth
 from memory_fabric.store.home import log, switches
 from memory_fabric.store.memory import Memory
@@ -58,14 +52,10 @@ COMPLAINTS = {
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
     """Set the origin of a prompt that was staged after its transcript entry had been read."""
-    if not is_clients_own(context.memory.settings, path):
+    if not transcript.is_clients_own(context.memory.settings, path):
         return
-    try:
-        start = max(0, os.path.getsize(path) - LATE_BYTES)
-    except OSError:
-        return  # the prompt remains staged
-    read_on = reader_of(context.memory.settings.client)
-    entries = read_on(path, start, "", LATE_BYTES, max_said=LATE_BYTES).prompts
+    start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
+    entries = read_on(path, max(0, start), "", LATE_BYTES, max_said=LATE_BYTES).prompts
     turn_notes.settle(context, session, entries, again=True)
 
 
@@ -82,14 +72,13 @@ def follow(
     into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Save the new part of the transcript; return the results of its notes, also in `into`, which
-    has the earlier results even if DeadlinePassed is raised.
-
-    First sets the origins of the staged prompts whose entries the transcript shows. Then stores the
-    notes in `last`, the last message in the event, since the transcript may lag or be missing.
-    Reads about `max_bytes` in steps, and about `max_chars` of messages, which take a hundred times
-    longer. The offset moves only after everything in a step was stored or queued. `is_here` means
-    that the session itself calls; otherwise another session catches up on it. For another session,
-    or for an agent of the session, pass the context of `context_of`. `read` replaces the reader.
+    has the earlier results even if DeadlinePassed is raised. First sets the origins of the staged
+    prompts whose entries the transcript shows. Then stores the notes in `last`, the last message in
+    the event, since the transcript may lag or be missing. Reads about `max_bytes` in steps, and
+    about `max_chars` of messages, which take a hundred times longer. The offset moves only after
+    everything in a step was stored or queued. `is_here` means that the session itself calls;
+    otherwise another session catches up on it. For another session, or for an agent of the session,
+    pass the context of `context_of`. `read` replaces the reader.
     """
     database = context.memory.session_database()
     if is_here:
@@ -151,7 +140,7 @@ def _step(
         if notes.pop("presumed", False):
             notes["revived"] = True  # the session was presumed ended, but continued
     _complain(memory, path, offset, reading, notes)
-    if is_clients_own(memory.settings._replace(client=client), path):
+    if transcript.is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
         is_read = is_here and not reading.more
         if is_read and any(
@@ -249,9 +238,7 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the session's notes with the last changed files, as relative paths inside the project,
-    and the end of the last answer, which is '' while the last prompt has no answer.
-    """
+    """Return the session's notes with the last changed files and the end of the last answer."""
     from memory_fabric.capture.stated_causes import account  # late: needed for new turns only
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -273,9 +260,7 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
 
 
 def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> list[Kept]:
-    """Store the notes in the assistant's new turns, grouped by the user's turns. Notes that were
-    written while the user had switched notes off are never stored.
-    """
+    """Store the notes in the assistant's new turns, except those written while notes were off."""
     results: list[Kept] = []
     texts: list[str] = []
     off = switches.notes_off_times(*context.memory.switched_by)

@@ -84,20 +84,16 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
         return origin
     since_s = time.time() - OTHERS_CHANGED_S
     others = sessions.unfinished(database, event.session, "9999", MAX_OTHERS)
-    is_running = any(
-        before_prompt(other_path, prompt) == events.RUNNING
-        for _, other_path, _ in others
-        if os.path.exists(other_path) and os.stat(other_path).st_mtime > since_s
-    )
+    paths = (p for _, p, _ in others if os.path.exists(p) and os.stat(p).st_mtime > since_s)
+    is_running = any(before_prompt(path, prompt) == events.RUNNING for path in paths)
     return "elsewhere" if is_running else ""
 
 
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store the explicit statements of a prompt; return the cue for the assistant, or '' if the
-    session is not asked for notes, and the new records. `staged` is the time of a prompt whose
-    transcript entry was not seen yet.
+    """Store the explicit statements of a prompt; return the cue for the assistant, '' if it is not
+    asked for notes, and the new records. `staged` is the time of a staged prompt.
     """
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
@@ -121,16 +117,11 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the record that recall ranks first for a sentence of the user, if both are certainly
-    about the same subject and a note may replace the record: it is not pinned and binds no calls.
-    """
+    """Return the record on the subject of a sentence that a note may replace; None if uncertain."""
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
-    current = [
-        hit
-        for hit in candidates
-        if hit.metadata.get("type") in STATED_TYPES and not hit.metadata.get("over")
-    ]
+    current = [hit for hit in candidates if hit.metadata.get("type") in STATED_TYPES]
+    current = [hit for hit in current if not hit.metadata.get("over")]
     first = next(iter(rank(current, context.now)), None)
     if first is None:
         return None
@@ -149,8 +140,7 @@ def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store the explicit statements of a prompt with their context, unless notes are off; return
-    the new records: candidates from a long text, which may be pasted. `at` is the time of an
-    earlier prompt, whose forgotten records are not restored.
+    the new records, candidates if the text may be pasted. `at` is an earlier prompt's time.
     """
     if context.memory.settings.notes == "off":
         return []

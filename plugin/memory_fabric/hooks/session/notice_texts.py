@@ -5,18 +5,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from memory_fabric import models
 from memory_fabric.config import TIES, Settings
 from memory_fabric.ids import short_id
-from memory_fabric.models import (
-    QUOTATION,
-    WHEN,
-    Record,
-    contradicted,
-    shown,
-    shown_type,
-    users_words,
-    worded,
-)
+from memory_fabric.models import Record, shown
 from memory_fabric.text import cut, first_of, many, neutralised, one_line
 
 if TYPE_CHECKING:
@@ -41,7 +33,7 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
         + (waiting.format(short_id(record.id)) if record.status == "candidate" else "")
         + "".join(
             f", contradicts {short_id(old)} ({settles(record.id, old)})"
-            for old in contradicted(record)[:1]
+            for old in models.contradicted(record)[:1]
         )
         for n, record in enumerate(records)
     ]
@@ -113,7 +105,7 @@ def _notice(
 
 def _is_quoted(record: Record) -> bool:
     """Return True for a record that has the user's trust, or may get it with the next event."""
-    return record.trust == "user" or bool(record.evidence.get(QUOTATION))
+    return record.trust == "user" or bool(record.evidence.get(models.QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
@@ -121,30 +113,28 @@ def _named(record: Record, place: int) -> str:
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
-    text = neutralised(one_line(worded(record, why=True)))
+    text = neutralised(one_line(models.worded(record, why=True)))
     if not text.startswith("“"):
-        text = f"“{text if users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
-    when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
+        text = f"“{text if models.users_words(record) else cut(text, MAX_NOTED_CHARS)}”"
+    when = cut(neutralised(one_line(str(record.evidence.get(models.WHEN) or ""))), MAX_SHOWN_CHARS)
     return f"{_kind(record)} {text}{f', when: {when}' if when else ''} ({short_id(record.id)})"
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return the parts that the assistant's line of a note lacks: its id, the calls that it binds,
-    and the user's words unless they were `shown` for the previous note.
-    """
+    """Return what the assistant's line of a note lacks: id, bound calls, the user's words."""
     from memory_fabric.rules.effects import binds  # imported late: most events have no note
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
     whose = " in your words" if _is_quoted(record) else ""
     if unread != shown and unread:
         whose = f"{whose or ', agreed'}: “{neutralised(one_line(unread))}”"
-    when = cut(neutralised(one_line(str(record.evidence.get(WHEN) or ""))), MAX_SHOWN_CHARS)
+    when = cut(neutralised(one_line(str(record.evidence.get(models.WHEN) or ""))), MAX_SHOWN_CHARS)
     binding = f", binds {when}" if binds(record) else ""
     return f"{_kind(record)}{words} ({short_id(record.id)}){whose}{binding}"
 
 
 def _kind(record: Record) -> str:
-    return str(record.evidence.get("noted") or shown_type(record.type))
+    return str(record.evidence.get("noted") or models.shown_type(record.type))
 
 
 def _short(record: Record) -> str:
@@ -158,9 +148,7 @@ def problem(text: str, settings: Settings) -> str:
 
 
 def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
-    """Return the notice of the very first run, at most three lines in a terminal: what is stored,
-    how to stop the notices, and how many `earlier` sessions of each client can be imported.
-    """
+    """Return the notice of the first run: what is stored, and which sessions can be imported."""
     if settings.notices == "off":
         return ""
     leaves = settings.forward_url or os.path.exists(os.path.join(settings.home, TIES))
@@ -179,8 +167,8 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice of records that sharing brought. `authors` has the author of each record,
-    '' for the user's other machines; `against` of the `compared` newest contradict the user's own.
+    """Return the notice of records that sharing brought from these authors ('' for other machines);
+    `against` of the `compared` newest contradict the user's own.
     """
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]

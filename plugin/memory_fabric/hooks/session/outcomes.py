@@ -38,8 +38,8 @@ def judge(
     notes: Mapping[str, Any],
     now: str,
 ) -> None:
-    """Save the outcomes that these turns, the new part of a session's transcript, show. `rows` come
-    from `worth.to_judge`; `notes` are the session's notes from before these turns.
+    """Save the outcomes that the new part of a session's transcript shows. `rows` come from
+    `worth.to_judge`; `notes` are the session's notes from before these turns.
     """
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
@@ -90,7 +90,7 @@ def naming(
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
     """Return True if a command failed with the symptom of a fix, a later call had words of the fix
-    that are not in the failure, and then the command passed. `failing` are earlier failures.
+    that the failure lacks, and then the command passed. `failing` are earlier failures.
     """
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)

@@ -50,9 +50,7 @@ class Made(NamedTuple):
 def unmet(
     event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call, with the required commands (`first`) that have not passed
-    before in the same line or in the session, without the rules whose commands have all passed.
-    """
+    """Return the rules about a call, without those whose required commands have all passed."""
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
@@ -101,9 +99,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if a command has passed among the first `end` commands of a call's line, and the
-    reason why the pass no longer counts: a later failure or, for a check, a changed file.
-    """
+    """Return True if one of the first `end` commands has passed, and why that no longer counts."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -121,9 +117,7 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if a command of a line has passed: by the exit status of the line if it is that
-    of the command, else by the absence of failures in the output. Return None if unknown.
-    """
+    """Return True if a command of a line has passed, by status or output; None if unknown."""
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
         return True if is_gate and not made.use.id else None
@@ -155,12 +149,9 @@ def _calls_made(settings: Settings, path: str, folder: str) -> list[Made] | None
     results = {result.tool_use_id: result for turn in turns for result in turn.results}
     prompts = (prompt.text for reading in readings for prompt in reading.prompts)
     over = {notice[1] for text in prompts if (notice := pattern(_PASSED_THERE).search(text))}
-    made = [
-        Made(use, turn.cwd or folder, results.get(use.id), use.id in over)
-        for turn in turns
-        for use in turn.tools
-        if use.name == matching.SHELL_TOOL or use.name in matching.FILE_TOOLS
-    ]
+    names = (matching.SHELL_TOOL, *matching.FILE_TOOLS)
+    uses = [(use, turn.cwd or folder) for turn in turns for use in turn.tools if use.name in names]
+    made = [Made(use, place, results.get(use.id), use.id in over) for use, place in uses]
     return made[-MAX_CALLS:] if turns else None
 
 

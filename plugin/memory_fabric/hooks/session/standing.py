@@ -116,11 +116,8 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
-    return [
-        record
-        for record in memory.find_records(*records.contradicting_any(list(stated)))
-        if any(stated.get(id_, "9") <= stated_at(record) for id_ in contradicted(record))
-    ]
+    newer = memory.find_records(*records.contradicting_any(list(stated)))
+    return [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
 
 
 def _fixes(memory: Memory, now: str) -> list[Record]:

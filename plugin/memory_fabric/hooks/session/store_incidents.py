@@ -107,11 +107,8 @@ def steps_in(
         for result in turn.results:
             command, place = waiting.pop(result.tool_use_id, ("", ""))
             if command:
-                steps.append(
-                    incidents.Step(
-                        command=command, failed=result.is_error, output=result.text, place=place
-                    )
-                )
+                step = incidents.Step(command, result.is_error, result.text, place=place)
+                steps.append(step)
     return steps, dict(list(waiting.items())[-MAX_CALLS:])
 
 
@@ -133,7 +130,7 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Turn the fixes of a failure whose command has not passed into candidates: the fix in `noted`,
+    """Turn the fixes of a failure whose command has not passed into candidates: the one in `noted`,
     which is removed there, and the session's fixes of the same error, except the user's own.
     """
     note = _note_about(failure, noted, is_only=False)

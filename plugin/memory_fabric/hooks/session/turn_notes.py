@@ -116,7 +116,7 @@ def stored_prompt(entry: Turn) -> str:
 
 
 def _trust_by(
-    context: RequestContext, session: str, prompt: prompts.Prompt, *, is_typed: bool
+    context: RequestContext, session: str, prompt: prompts.Prompt, is_typed: bool
 ) -> None:
     """Remove the mark "staged" from a prompt's records; give them the user's trust if typed."""
     memory = context.memory
@@ -189,16 +189,9 @@ def last_said(memory: Memory, session: str) -> str:
 def noted_before(memory: Memory, sentence: str) -> Record | None:
     """Return the active record of trust "user" that quotes this sentence; None if there is none."""
     sentence_form = same_form(sentence)
-    return next(
-        (
-            record
-            for record in matching(memory, sentence)
-            if record.trust == "user"
-            and record.status == "active"
-            and same_form(str(record.evidence.get(models.QUOTATION) or "")) == sentence_form
-        ),
-        None,
-    )
+    active = (r for r in matching(memory, sentence) if (r.trust, r.status) == ("user", "active"))
+    quoting = ((r, str(r.evidence.get(models.QUOTATION) or "")) for r in active)
+    return next((r for r, words in quoting if same_form(words) == sentence_form), None)
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
@@ -235,11 +228,8 @@ def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[Owned
         owners.append(later if turn.role == "user" and named == session else named)
         later = named if turn.role == "assistant" else later
     owners.reverse()
-    foreign = [
-        place
-        for place, keeper in enumerate(keepers)
-        if owners[place] != session or keeper not in ("", session)
-    ]
+    own = ("", session)
+    foreign = [n for n, owner in enumerate(owners) if owner != session or keepers[n] not in own]
     copied = foreign[-1] + 1 if foreign else 0
     return [
         OwnedTurn(turn, keeper or owner, not keeper, place >= copied)
@@ -267,11 +257,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         if stored_turns:
             text = cleaned({"text": episode_text(turn.text)})["text"]
             # A copy of a turn still contains the text that was erased from the original.
-            same = (
-                one
-                for one, stored_text in stored_turns
-                if stored_text == text or models.ERASED in stored_text
-            )
+            same = (who for who, said in stored_turns if said == text or models.ERASED in said)
             keeper = next(same, "")
         keepers.append(keeper)
     return keepers
