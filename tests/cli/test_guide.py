@@ -62,7 +62,7 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
 
 
 def test_every_command_of_the_page_is_run_here_or_with_the_client() -> None:
-    assert len(FROM_THE_FOLDER) == 14
+    assert len(FROM_THE_FOLDER) == 13
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 

@@ -1,4 +1,4 @@
-"""Edits that add memory-fabric's hooks, server or status line to a JSON file, or remove them.
+"""Edits that add memory-fabric's hooks or server to a client's JSON file, or remove them.
 
 Pure functions from a text to edits. Entries of other programs are never changed.
 """
@@ -15,13 +15,10 @@ from memory_fabric.clients.json_text import Edit, Part
 from memory_fabric.errors import BadInput
 
 HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
-STATUS_LINE = "statusLine"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
 # The launcher on Windows, where a hook's command is Python and the launcher its argument.
 LAUNCH_FILE = "/hooks/launch.py"
-# Suffixes by which the command of memory-fabric's status line is recognised.
-STATUS_COMMAND, STATUS_FILE = " statusline", "hooks/statusline.py"
 # Text that occurs in the path of the launcher and program of every installation.
 OUR_MARK = "memory-fabric"
 
@@ -120,39 +117,6 @@ def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
     if servers is None or server is None or not ours(_command(server.value)):
         return done
     return done.then(json_text.removed(done.text, (servers, server), (root, servers)))
-
-
-def with_status_line(done: Edited, line: Mapping[str, Any], path: str) -> Edited:
-    """Return the text with memory-fabric's status line. Raises BadInput if it already has one."""
-    other = read(done.text, path).member(STATUS_LINE)
-    if other is not None:
-        raise BadInput(
-            "--statusline",
-            f"{path} has a status line already (line {_line(done.text, other.start)}); nothing "
-            "was changed.",
-            remedy=f"Let its command also print the output of {line['command']}, or remove it.",
-        )
-    return with_member(done, path, (STATUS_LINE,), dict(line))
-
-
-def without_status_line(done: Edited, path: str) -> Edited:
-    """Return the text without memory-fabric's status line; any other status line is kept."""
-    root = read(done.text, path)
-    line = root.member(STATUS_LINE)
-    if line is None or not is_status_line(line.value):
-        return done
-    return done.then(json_text.removed(done.text, (root, line)))
-
-
-def is_status_line(value: Any) -> bool:
-    """Return True if a value is memory-fabric's status line, of this or another installation."""
-    command = _command(value)
-    return OUR_MARK in command and command.rstrip("'\"").endswith((STATUS_COMMAND, STATUS_FILE))
-
-
-def is_status_edit(edit: Edit) -> bool:
-    """Return True if an edit added a status line."""
-    return f'"{STATUS_LINE}"' in edit.new
 
 
 def read(text: str, path: str) -> Part:

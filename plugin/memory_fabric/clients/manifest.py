@@ -44,8 +44,7 @@ def marks(home: str) -> list[Mark]:
             edits = (Edit(int(e["start"]), str(e["old"]), str(e["new"])) for e in row["edits"])
             folders = tuple(map(str, row["folders"]))
             existed = row["existed"] is True
-            mark = Mark(path, kind, command, checksum, existed, tuple(edits), folders)
-            listed.append(mark)
+            listed.append(Mark(path, kind, command, checksum, existed, tuple(edits), folders))
         except (KeyError, TypeError, ValueError):
             continue
     return listed

@@ -1,9 +1,8 @@
-"""Write hooks, server and status line into a client's files, and restore them byte for byte."""
+"""Write hooks and server into a client's files, and restore the files byte for byte."""
 
 import hashlib
 import json
 import os
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -76,22 +75,13 @@ def program_words(root: str, system: str = os.name) -> list[str]:
     return [*without_shell(root), "--run"]
 
 
-def status_command(root: str, system: str = os.name) -> str:
-    """Return the status line's command, on Windows one for both shells. Raises BadInput."""
-    launcher(root)
-    words = program_words(root, system)
-    if system != "posix":
-        words = [word.replace("\\", "/") for word in words]
-    return f"{shlex.join(words)}{hooks_json.STATUS_COMMAND}"
-
-
 def server_of(root: str) -> dict[str, Any]:
     """Return the MCP server's entry to be written to a client's configuration."""
     program, *arguments = program_words(root)
     return {"command": program, "args": [*arguments, "mcp"]}
 
 
-# --- hooks, and the server and status line in the same file
+# --- hooks, and the server in the same file
 
 
 def with_hooks(
@@ -111,7 +101,6 @@ def with_hooks(
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
     before = _bytes_of(path)
-    line = _own_status_line(before, path)
 
     def put(done: Edited) -> Edited:
         done = hooks_json.with_hooks(done, hooks, path)
@@ -119,7 +108,7 @@ def with_hooks(
             done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
         if has_server:
             done = hooks_json.with_server(done, server_of(root), path)
-        return done if line is None else hooks_json.with_status_line(done, line, path)
+        return done
 
     if before and before.strip():
         text = text_of(before, path)
@@ -131,60 +120,21 @@ def with_hooks(
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """Return the change that removes hooks, server and status line. Raises BadInput, OSError."""
+    """Return the change that removes the hooks and the server. Raises BadInput, OSError."""
     own = os.path.join(root, "hooks", "launch") if root else ""
     ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
     program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
 
     def take(done: Edited) -> Edited:
         done = hooks_json.without_hooks(done, ours, path)
-        done = hooks_json.without_server(done, program, path)
-        return hooks_json.without_status_line(done, path)
+        return hooks_json.without_server(done, program, path)
 
     return taken(home, path, take)
 
 
-def with_status_line(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the status line. Raises BadInput if there is another, OSError."""
-    command = status_command(root)
-    line = {"type": "command", "command": command, "padding": 0}
-    before = _bytes_of(path)
-    if _own_status_line(before, path) == line:
-        return Change(path, before, before)
-    bare = hooks_json.without_status_line(_filled(before, path, EMPTY), path)
-    done = hooks_json.with_status_line(bare, line, path)
-    mark = _mark_that_fits(home, path, before) if before is not None else None
-    mark = mark or Mark(path, manifest.HOOKS, command, existed=before is not None)
-    return _changed_to(path, before, done.text, mark, (*mark.edits, *done.edits))
-
-
-def without_status_line(home: str, path: str) -> Change:
-    """Return the change that removes only the status line. Raises BadInput, OSError."""
-    before = _bytes_of(path)
-    if before is None or _own_status_line(before, path) is None:
-        return Change(path, before, before)
-    mark = _mark_that_fits(home, path, before)
-    if mark is None or not (mark.edits and hooks_json.is_status_edit(mark.edits[-1])):
-        bare = hooks_json.without_status_line(Edited(text_of(before, path)), path)
-        return Change(path, before, bare.text.encode("utf-8"))
-    *edits, last = mark.edits
-    if all(edit.new == EMPTY for edit in edits):
-        return taken(home, path, lambda done: done)
-    return _changed_to(path, before, last.undone(before.decode("utf-8")), mark, tuple(edits))
-
-
-def _own_status_line(contents: bytes | None, path: str) -> Any:
-    if not contents or not contents.strip():
-        return None
-    part = hooks_json.read(text_of(contents, path), path).member(hooks_json.STATUS_LINE)
-    return part.value if part and hooks_json.is_status_line(part.value) else None
-
-
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file has a launcher or status line command, even if not in the manifest."""
-    contents = (_bytes_of(path) or b"") if os.path.isfile(path) else b""
-    signs = (hooks_json.LAUNCHER, f"{hooks_json.PROGRAM}{hooks_json.STATUS_COMMAND}")
-    return any(sign.encode() in contents for sign in signs)
+    """Return True if a file has a command of the launcher, even if it is not in the manifest."""
+    return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
 # --- MCP server, and files of memory-fabric's own
@@ -315,9 +265,8 @@ def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
 
 def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
     """Return the mark for exactly these bytes, whose edits can be undone; None if there is none."""
-    checksum = _checksum(contents)
     # If setup created the file and its path is now a link, the user has moved the file.
-    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
+    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == _checksum(contents))
     return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
 
 

@@ -66,8 +66,7 @@ def _head(path: str) -> Head | None:
         at = at or text_in(entry, "timestamp")
         if folder := text_in(entry, "cwd"):
             is_attended = not text_in(entry, "entrypoint").startswith(SDK)
-            session = os.path.basename(path).removesuffix(".jsonl")
-            return Head(session, folder, at, "", is_attended)
+            return Head(os.path.basename(path).removesuffix(".jsonl"), folder, at, "", is_attended)
     return None
 
 

@@ -24,7 +24,7 @@ def statusline() -> int:
 
     It reads the client's JSON object from standard input; in a terminal it uses the current
     folder. It writes nothing, never fails and ends within two seconds: with an empty line if
-    the input is unusable. `setup --statusline` enters it into Claude Code's settings.
+    the input is unusable. docs/configuration.md shows how Claude Code's settings name it.
     """
     from memory_fabric.hooks.session import status_line
 

@@ -47,33 +47,23 @@ NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 def setup(
     place: Place | None = option(
-        "--settings  The settings file: `user` (settings.json in the client's folder; the "
-        "default), `project` (`.claude/settings.json`, for all users of the repository) or "
-        "`local` (`.claude/settings.local.json`, only for you in this project).",
+        "--settings  `user` (settings.json in the client's folder; the default), `project` "
+        "(`.claude/settings.json`) or `local` (`.claude/settings.local.json`).",
         None,
     ),
     file: str = option("PATH  Another settings file instead."),
-    client: Client | None = option(
-        "For another client: into its own file of hooks (OpenCode: a plugin), with its names of "
-        "events and tools. It says what is left to do there.",
-        None,
-    ),
+    client: Client | None = option("For another client: into its own file of hooks.", None),
     mcp: bool | None = option(
         "--mcp/--no-mcp  The MCP server, too, which also answers the hooks: into `.claude.json`, "
-        "with `--settings project` into `.mcp.json`, with `--client` into Codex's and Qwen Code's "
-        "file. By default unless another server is named `memory`; for other files the command "
-        "that adds it is shown.",
+        "`.mcp.json` (project) or the client's file. By default unless another has its name.",
         None,
     ),
-    statusline: bool = flag("--statusline  Only the status line, also beside the plugin."),
     shell: bool = flag(
-        "--shell  Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
-        "which is created if it is missing."
+        "--shell  Instead link the command into a folder of your PATH: ~/.local/bin."
     ),
     folder: str = option("--bin FOLDER  With `--shell`: another folder."),
     remove: bool = flag(
-        "--remove  Remove what was set up: without `--settings` and `--file` from every file; "
-        "with `--shell` the link."
+        "--remove  Remove what was set up, by default from every file; or the link."
     ),
     force: bool = flag("--force  Even beside the plugin, or from the client's copy of the plugin."),
     yes: bool = flag("--yes  Do not ask."),
@@ -82,9 +72,8 @@ def setup(
     """Add hooks and MCP server to the client's files, for clients without plugins.
 
     These are the hooks of the plugin, with the absolute path of their launcher. It shows the
-    difference, asks, and writes the file atomically; everything else in it stays byte for byte. A
-    file that is not valid JSON (JSON has no comments) is rejected with the line, and nothing is
-    changed. Running it again changes nothing.
+    difference, asks, and writes the file; everything else in it stays byte for byte. A file that is
+    not valid JSON is rejected with the line. Running it again changes nothing.
 
     `--remove` restores a file byte for byte if it was not changed since, and otherwise removes
     only these hooks. Exit code 2 if the plugin is enabled, since every hook would run twice, and
@@ -93,7 +82,6 @@ def setup(
         bin/memory-fabric setup
         bin/memory-fabric setup --settings project
         bin/memory-fabric setup --shell
-        bin/memory-fabric setup --statusline
         bin/memory-fabric setup --client codex
         bin/memory-fabric setup --remove
     """
@@ -102,12 +90,9 @@ def setup(
     exclusive("--file", "Use either --settings or --file, not both.", place, file, remedy="")
     if folder and not shell:
         raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
-    others, once = bool(mcp or client or shell), "Run setup once for each."
-    exclusive("--statusline", "--statusline is set up alone.", statusline, others, remedy=once)
     others, alone = bool(place or file or mcp or client), "Use it alone."
     exclusive("--shell", "--shell only links the command.", shell, others, remedy=alone)
-    most = "Use --file at most."
-    exclusive("--client", "--client has its own file.", client, place, remedy=most)
+    exclusive("--client", "--client has its own file.", client, place, remedy="Use --file at most.")
     if shell:
         return _link(settings, root, folder, remove, as_json)
     path = os.path.abspath(file) if file else ""
@@ -126,13 +111,6 @@ def setup(
                 untried = f"{CLIENTS[client].name}: {NEVER_RUN}"
                 steps.append(untried) if as_json else show.line(untried)
             steps += [f"The hooks name {THIS_VERSION}"] if is_copy else []
-    elif statusline:
-        if remove:
-            changes = [set_up.without_status_line(settings.home, own)]
-        else:
-            changes = [set_up.with_status_line(settings.home, own, root)]
-        steps = ["The client shows it from its next start, below the prompt."]
-        steps += [f"It names {THIS_VERSION}"] if is_copy else []
     elif remove and not (place or file):
         changes = removals(settings, root)
     elif remove:
