@@ -147,5 +147,4 @@ def _said(record: Record) -> str:
 
 def _plain(text: str) -> str:
     """Return another author's text escaped for Markdown, so that @names do not notify anyone."""
-    marked = _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS))
-    return marked.replace("@", "@ ")
+    return _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS)).replace("@", "@ ")

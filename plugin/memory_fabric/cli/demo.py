@@ -92,23 +92,18 @@ class Terminal:
         self.say("")
         self.say(text, BOLD)
 
-    def row(self, label: str, text: str, style: str = "") -> None:
-        """Print a label, and beside it a text that is wrapped to the width."""
-        for number, piece in enumerate(textwrap.wrap(text, self.width - MARGIN) or [""]):
-            margin = self.ink(f" {'' if number else label:<{LABEL_WIDTH}} ", DIM)
-            sys.stdout.write(f"{margin}{self.ink(piece, style)}\n")
-        sys.stdout.flush()
-
-    def say(self, text: str, *styles: str) -> None:
-        """Print a paragraph, wrapped to the width."""
-        for piece in textwrap.wrap(text, self.width) or [""]:
-            sys.stdout.write(self.ink(piece, *styles) + "\n")
+    def say(self, text: str, *styles: str, label: str = "") -> None:
+        """Print a paragraph, wrapped to the width, with a label beside it if one is given."""
+        width = self.width - (MARGIN if label else 0)
+        for number, piece in enumerate(textwrap.wrap(text, width) or [""]):
+            margin = f" {'' if number else label:<{LABEL_WIDTH}} " if label else ""
+            sys.stdout.write(f"{self.ink(margin, DIM)}{self.ink(piece, *styles)}\n")
         sys.stdout.flush()
 
     def ink(self, text: str, *styles: str) -> str:
         """Return the text with escape codes of these styles, if colour is used."""
-        codes = ";".join(style for style in styles if style)
-        return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
+        codes = ";".join(styles)
+        return f"\033[{codes}m{text}\033[0m" if self.colour and codes and text else text
 
 
 class Demo:
@@ -147,8 +142,8 @@ class Demo:
         self._prompt(MONDAY, DECISION)
         decision = self._answer(MONDAY, NOTED_DECISION)
         self._prompt(MONDAY, TASK)
-        self.terminal.row("Claude", f"runs {FAILING}: {FAILURE}")
-        self.terminal.row("Claude", f"changes {CHANGED_FILE}, runs it again: {PASSING}")
+        self.terminal.say(f"runs {FAILING}: {FAILURE}", label="Claude")
+        self.terminal.say(f"changes {CHANGED_FILE}, runs it again: {PASSING}", label="Claude")
         changed = {"file_path": os.path.join(self.sandbox.project, CHANGED_FILE)}
         run = {"command": FAILING}
         calls = (("Bash", run, FAILURE), ("Edit", changed, "done"), ("Bash", run, PASSING))
@@ -181,7 +176,7 @@ class Demo:
         items = _items(start.context)
         items += [f"{line[2:]} (in MEMORY.md)" for line in lines if line.startswith("- ")]
         for item in items:
-            self.terminal.row(TOLD, item, CYAN)
+            self.terminal.say(item, CYAN, label=TOLD)
         is_known = RULED in "\n".join(items) and DECIDED in "\n".join(items)
         self._claim(is_known, "Monday's rule and decision are known")
         repeated = self._prompt(TUESDAY, PARAPHRASE).context
@@ -192,10 +187,10 @@ class Demo:
             self._prompt(TUESDAY, CORRECTION).context.partition("note Instead of: ")[2].rstrip(".")
         )
         notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice
-        self.terminal.row("notice", notice, YELLOW)
+        self.terminal.say(notice, YELLOW, label="notice")
         is_replaced = bool(old) and f"replaces {old}" in notice
         self._claim(is_replaced, "A correction replaces what was noted")
-        self.terminal.row("Claude", f"asks a subagent: {AGENT_TASK}")
+        self.terminal.say(f"asks a subagent: {AGENT_TASK}", label="Claude")
         task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
         call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
         self._run_hook("PreToolUse", TUESDAY, **call)
@@ -232,11 +227,11 @@ class Demo:
         self._claim(is_undone and is_back, "Wednesday's session is told Monday's decision again")
 
     def _answer(self, session: str, text: str) -> HookResult:
-        self.terminal.row("Claude", text.rpartition("\n\n")[2])
+        self.terminal.say(text.rpartition("\n\n")[2], label="Claude")
         return self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=text)
 
     def _prompt(self, session: str, text: str) -> HookResult:
-        self.terminal.row("you", text, BOLD)
+        self.terminal.say(text, BOLD, label="you")
         bare_s = self.sandbox.bare_start_s()
         result = self._run_hook("UserPromptSubmit", session, prompt=text)
         self.took.append((result.took_s, bare_s))
@@ -245,7 +240,7 @@ class Demo:
 
     def _show_told(self, context: str) -> None:
         for item in _items(context) or ["(nothing)"]:
-            self.terminal.row(TOLD, item, CYAN if context else DIM)
+            self.terminal.say(item, CYAN if context else DIM, label=TOLD)
 
     def _run_hook(self, name: str, session: str, **fields: Any) -> HookResult:
         result = self.sandbox.hook(name, session, **fields)

@@ -94,8 +94,7 @@ def import_from(
             if plan.source is INSTRUCTIONS:
                 follow.begin(memory, plan.path)
     if as_json:
-        results = [result._asdict() for result in stored]
-        pairs = zip_longest(plans, results)
+        pairs = zip_longest(plans, [result._asdict() for result in stored])
         rows = [_plan_as_json(plan) | {"stored": result} for plan, result in pairs]
         answer = {"imports": rows, "followed": followed._asdict(), "failures": memory.failures}
         return show.json_out({**answer, "same_name": twins})
@@ -162,15 +161,10 @@ def _outcome(stored: Sequence[Stored], plans: Sequence[Plan]) -> str:
 
 
 def _plan_as_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "source": plan.source.key,
-        "path": plan.path,
-        "command": _command(plan),
-        **show.fields(plan, "found new"),
-        "relations": _relations(plan),
-        "projects": {part.name: len(part.records) for part in plan.parts},
-        "left_out": [omission._asdict() for omission in plan.left],
-    }
+    fields = {"source": plan.source.key, "path": plan.path, "command": _command(plan)}
+    fields |= show.fields(plan, "found new") | {"relations": _relations(plan)}
+    projects = {part.name: len(part.records) for part in plan.parts}
+    return fields | {"projects": projects, "left_out": [cause._asdict() for cause in plan.left]}
 
 
 def _command(plan: Plan) -> str:

@@ -52,10 +52,10 @@ def fields(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-def json_out(value: Any) -> int:
-    """Print a value as JSON; return 0, the exit code of most commands that print JSON."""
+def json_out(value: Any, code: int = 0) -> int:
+    """Print a value as JSON; return the exit code, so that commands can return the call."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-    return 0
+    return code
 
 
 def line(text: str, style: str = "") -> None:

@@ -94,6 +94,5 @@ def _findings(check: Check, sight: Sight) -> list[Finding]:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)
     except FAILURES as error:
-        remedy = "memory-fabric check shows the damage."
-        findings = [fault(" ".join(str(error).split()), remedy)]
+        findings = [fault(" ".join(str(error).split()), "memory-fabric check shows the damage.")]
     return [f._replace(area=check.area, name=f.name or check.name) for f in findings]

@@ -67,16 +67,12 @@ class Sandbox:
             os.makedirs(path)
         with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
             config.write(GIT_CONFIG.format(name=project_name))
-        self.environ = {
-            **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
-            "HOME": self.home,
-            "USER": "you",
-            "CLAUDE_PROJECT_DIR": self.project,
-            "CLAUDE_PLUGIN_ROOT": self.root,
-            "CLAUDE_PLUGIN_DATA": self.data,
-            # With another HOME, a version manager's shim may not find its Pythons.
-            "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
-        }
+        # With another HOME, a version manager's shim may not find its Pythons.
+        python = getattr(sys, "_base_executable", "") or sys.executable
+        self.environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self.environ |= {"HOME": self.home, "USER": "you", "MEMORY_FABRIC_PYTHON": python}
+        self.environ |= {"CLAUDE_PROJECT_DIR": self.project, "CLAUDE_PLUGIN_ROOT": self.root}
+        self.environ |= {"CLAUDE_PLUGIN_DATA": self.data}
 
     def hook(self, name: str, session: str, **fields: Any) -> HookResult:
         """Run the hook of an event with these fields, as the client does. Raises OSError."""
@@ -124,16 +120,9 @@ class Sandbox:
 
     def write(self, session: str, role: str, content: Any, **marks: str) -> None:
         """Append an entry to a session's transcript, as the client does."""
-        entry = {
-            "type": role,
-            "uuid": str(uuid.uuid4()),
-            "isSidechain": False,
-            "cwd": self.project,
-            "sessionId": session,
-            "timestamp": timestamp(),
-            "message": {"role": role, "content": content},
-            **marks,
-        }
+        entry = {"type": role, "uuid": str(uuid.uuid4()), "isSidechain": False}
+        entry |= {"cwd": self.project, "sessionId": session, "timestamp": timestamp()}
+        entry |= {"message": {"role": role, "content": content}, **marks}
         path = self.transcript(session)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(path, "a", encoding="utf-8") as file:

@@ -278,5 +278,4 @@ def _unreadable(path: str, error: OSError) -> Problem:
 
 
 def _named(numbers: list[int]) -> str:
-    shown = first_of(map(str, numbers), MAX_LINES_NAMED)
-    return f"line{'s' if len(numbers) > 1 else ''} {shown}"
+    return f"line{'s' if len(numbers) > 1 else ''} {first_of(map(str, numbers), MAX_LINES_NAMED)}"

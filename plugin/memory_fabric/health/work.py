@@ -262,8 +262,7 @@ def _is_failing(backlog: spool.Backlog) -> bool:
 
 
 def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
-    items = many(backlog.waiting, "item")
-    return f"{items} to forward, the oldest {ago(backlog.oldest_at, now_s)}"
+    return f"{many(backlog.waiting, 'item')} to forward, the oldest {ago(backlog.oldest_at, now_s)}"
 
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
@@ -379,8 +378,7 @@ class TieReport:
 
 def shared_log(sight: Sight) -> Finding:
     """Report the last exchanges with spaces of this project and the user, and their failures."""
-    joined = ties.joined_by(sight.memory)
-    reports = [TieReport(sight.memory, tie, sight.now_s) for tie in joined]
+    reports = [TieReport(sight.memory, tie, sight.now_s) for tie in ties.joined_by(sight.memory)]
     bad = [report for report in reports if report.is_bad]
     if not bad:
         headlines = " ".join(report.headline for report in reports)

@@ -80,8 +80,7 @@ def install(folder: str, lock: str) -> None:
     with Locked(f"{folder}.lock", WAIT_S):
         if not os.path.exists(os.path.join(folder, MARKER)):
             _fill(folder, lock)
-    kind = os.path.basename(folder).partition("-")[0]
-    for other in installed(kind, os.path.dirname(folder)):
+    for other in installed(os.path.basename(folder).partition("-")[0], os.path.dirname(folder)):
         if other != folder and not installation.held(other):
             shutil.rmtree(other, ignore_errors=True)
 
@@ -151,8 +150,7 @@ def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) 
     if not settings.semantic or not settings.writes:
         return 0
     try:
-        started_s = os.stat(os.path.join(settings.home, LOCK)).st_mtime
-        if 0 <= time.time() - started_s < EVERY_S:
+        if 0 <= time.time() - os.stat(os.path.join(settings.home, LOCK)).st_mtime < EVERY_S:
             return 0
     except OSError:
         pass  # The embedding process has never run.
@@ -178,13 +176,6 @@ def is_due(database: Database) -> bool:
 
 def start_embedding(settings: Settings) -> int:
     """Start the embedding process, detached so that it outlives the session; return its id."""
-    return processes.start(
-        "semantic.measure",
-        {
-            **environment(),
-            "MEMORY_FABRIC_HOME": settings.home,
-            "CLAUDE_PROJECT_DIR": settings.project_dir,
-            "CLAUDE_PLUGIN_DATA": settings.data_dir,
-            "CLAUDE_PLUGIN_ROOT": settings.plugin_root,
-        },
-    )
+    own = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
+    own |= {"CLAUDE_PLUGIN_DATA": settings.data_dir, "CLAUDE_PLUGIN_ROOT": settings.plugin_root}
+    return processes.start("semantic.measure", {**environment(), **own})

@@ -99,8 +99,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
             requirements = packages.lock_file(plugin_root)
             scratch = os.path.join(environment, "pip")
-            python = packages.python_in(environment)
-            fetch(requirements, tools, prepare, scratch, python=python)
+            fetch(requirements, tools, prepare, scratch, python=packages.python_in(environment))
         if hasattr(os, "sync"):
             os.sync()  # The marker must not reach the disk before the packages.
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")

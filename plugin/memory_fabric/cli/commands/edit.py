@@ -16,33 +16,20 @@ MAX_TEXT_CHARS = 400
 def edit(
     identifier: str = argument("ID  The id that recall shows."),
     text: str | None = option("WORDS  The new wording, as a whole sentence.", None),
-    kind: str | None = option(
-        f"--type T  {', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}.",
-        None,
-        choices=RECORD_TYPES,
-    ),
-    scope: str | None = option(
-        "S  user, team, or global, which removes names of hosts, paths, people, companies and "
-        "locations.",
-        None,
-        choices=LASTING_SCOPES,
-    ),
+    kind: str | None = option(f"--type T  {', '.join(STATED_TYPES)}.", None, RECORD_TYPES),
+    scope: str | None = option("S  user, team, or global (anonymised).", None, LASTING_SCOPES),
     why: str | None = option("REASON  The new reason; '' removes it.", None),
     when: str | None = option("PLACE  Command, path or activity it is for; '' removes it.", None),
     first: str | None = option("C  Command or activity that must pass first; '' removes it.", None),
     instead_of: list[str] | None = repeated("ID  Close this memory in favour of the edited one."),
     step: str = STEP,
-    as_json: bool = flag(
-        "--json  Answer in JSON: the memory now, with `was` (before), `replaces`, `tiers`, `undo` "
-        "and `failures`."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: the memory, `was`, `replaces`, `tiers`, `undo`."),
 ) -> int:
     """Change the words, type, scope or reason of a memory.
 
     New words are your statement: entities and relations are read from them again, and a candidate
-    becomes a memory. `memory-fabric history ID` shows the words before, and one
-    `memory-fabric undo` takes the change back, also a move between this project and all projects.
-    A memory of others, of one session, or one that was replaced cannot be edited.
+    becomes a memory. `memory-fabric history ID` shows the words before, and one undo takes the
+    change back. A memory of others, of one session, or one that was replaced cannot be edited.
 
         memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
         memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
@@ -98,12 +85,10 @@ def pin(
     with environment.open_memory() as memory:
         record = resolve.pin(memory, identifier, environment.provenance(), off=off)
         memory.flush()
-        if as_json:
-            show.json_out(formatting.as_json(record))
-        else:
-            state = "Not pinned" if off else "Pinned"
-            kind = shown_type(record.type)
-            show.line(f"{state}: {kind} {short_id(record.id)}, {one_line(worded(record))}")
+    if as_json:
+        return show.json_out(formatting.as_json(record))
+    about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(worded(record))}"
+    show.line(f"{'Not pinned' if off else 'Pinned'}: {about}")
     return 0
 
 

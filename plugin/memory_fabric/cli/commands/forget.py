@@ -76,10 +76,9 @@ def forget(
 
     Matches the memory or turn with this id, else the entity with exactly this name or alias and
     the memories about it alone (those that are also about others stay, and are shown), else the
-    memories and single observations that contain all of these words. Nothing is changed
-    without `--yes`, or `--confirm` with the code of the preview. A forgotten memory is restored by
-    `memory-fabric undo`, or if it is stated again, but not by an import or an old journal. A turn
-    cannot be restored. The conversation turn in which a memory was stated can still be found.
+    memories and single observations that contain all of these words. A forgotten memory is restored
+    by undo, or if it is stated again, but not by an import or an old journal. A turn cannot be
+    restored. The conversation turn in which a memory was stated can still be found.
 
     With `--purge` the words match as a phrase of whole words; if there is none, the memories that
     contain each of them. What states them is deleted; in turns and session records, for instance,

@@ -33,9 +33,8 @@ def why(
 ) -> int:
     """Show where a memory comes from and which sessions were given it.
 
-    Shows who stated it, when and where, which tiers hold it, and which sessions and agents were
-    given it; for an entity, the same for each observation. For a deleted memory it shows who
-    deleted it.
+    Shows who stated it, when and where, or who deleted it, which tiers hold it, and which sessions
+    and agents were given it; for an entity, the same for each observation.
     """
     with environment.open_memory() as memory:
         origin = trace.why(memory, name)

@@ -38,17 +38,11 @@ def import_file(
     ),
     dry_run: bool = flag("--dry-run  Only say what would be imported and left out."),
     every: bool = flag("--all  Import statements on other projects, each into its own memory."),
-    mine: bool = flag(
-        "--mine  A memory page (export --markdown) that was edited, or written elsewhere, is your "
-        "own: edits are taken, and its memories have your trust."
-    ),
+    mine: bool = flag("--mine  A page edited or written elsewhere is yours: it has your trust."),
     anyway: bool = flag("--here  Import a memory page of another project into this one."),
     yes: bool = flag("--yes  Import by the project's name even if another one here has it."),
     take_back: bool = flag("--undo  Take the last import back, in all projects."),
-    as_json: bool = flag(
-        "--json  Answer in JSON: what was new, and what was left out and why; for a graph file "
-        "variants of known names, forgotten names, and the lines set aside."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: what was new, and what was left out and why."),
 ) -> int:
     """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
@@ -56,10 +50,9 @@ def import_file(
     why. Imported memories have no trust of yours: they are told with their source, and bind
     nothing. Their times are kept, secrets are redacted, and importing again adds only what is new.
 
-    A file of the reference knowledge-graph server is merged into the graph: names stay as they are,
-    existing entities get the observations they lack, and lines that cannot be read are kept in
-    `set-aside.jsonl` in the home; if none can be read, the exit code is 1. Exit code 3 if a file
-    does not exist.
+    A file of the reference knowledge-graph server is merged into the graph: existing entities get
+    the observations they lack, and lines that cannot be read are kept in `set-aside.jsonl` in the
+    home; if none can be read, the exit code is 1. Exit code 3 if a file does not exist.
 
         memory-fabric import
         memory-fabric import ~/.claude-mem/claude-mem.db --dry-run

@@ -29,7 +29,6 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
-DEFAULT_BUDGET = 8000
 UNREAD = {
     past_sessions.GONE: "folder deleted or moved (--folder OLD=NEW says where it is now)",
     past_sessions.OFF: "capture is off for it",
@@ -42,26 +41,21 @@ def learn(
     here: bool = flag("--here  Only the sessions of this folder's project."),
     folder: list[str] | None = repeated("OLD=NEW  Where a moved folder of sessions is now."),
     take_back: bool = flag("--undo  Take the last run back, in all projects."),
-    accept: list[str] | None = repeated(
-        "ID  Remember a proposal (reworded: ID=TEXT), or all of a project."
-    ),
+    accept: list[str] | None = repeated("ID  Remember a proposal (or ID=TEXT), or a project's."),
     drop: list[str] | None = repeated("ID  Drop a proposal, or all of a project."),
     condensed: bool = flag("--condensed  Print the project's sessions in few words."),
     budget: int = option(
-        "TOKENS  With `--condensed`: the most tokens to print; 0 only says how many there are.",
-        DEFAULT_BUDGET,
-        min=0,
+        "TOKENS  With --condensed: the most to print; 0 only counts.", 8000, min=0
     ),
     before: str = option("TIME  With `--condensed`: only sessions that began before this time."),
     as_json: bool = flag("--json  Answer in JSON: sessions by project and state, or the run."),
 ) -> int:
     """Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.
 
-    Without an option it only shows what there is: how many sessions of which projects, since when,
-    and which of them their client deletes soon; in a terminal it then asks whether to read them.
-    Each project's sessions go into its own memory, in the order of time: turns, known fixes,
-    and proposals (candidates): rules and corrections that you typed, and what you said in several
-    sessions. A run that was interrupted goes on where it was.
+    Without an option it shows how many sessions there are of which projects, since when, and which
+    of them their client deletes soon; in a terminal it then asks whether to read them. Each
+    project's memory gets their turns, fixes and proposals: rules and corrections that you typed,
+    and what you said in several sessions. A run that was interrupted goes on where it was.
 
         memory-fabric learn --run
     """
@@ -139,8 +133,7 @@ def _preview(
         deleted = formatting.when(timestamp(deleted_s))[:10] if deleted_s else "-"
         numbers = str(len(some)), str(len(waiting) or "-")
         rows.append((place.name, *numbers, since, deleted, place.root))
-    columns = ("project", "sessions", "to read", "since", "deleted from", "folder")
-    show.table(columns, rows)
+    show.table(("project", "sessions", "to read", "since", "deleted from", "folder"), rows)
     show.lines(_left_out(sessions))
     if old := past_sessions.expired(sessions, settings, now_s):
         show.line(

@@ -38,10 +38,9 @@ def project(
     """Show or change which project this folder belongs to.
 
     link, split and undo show what would change and ask. If this folder is the last one of the
-    project that it leaves by link, the memories of that project are copied; split copies nothing.
-    adopt restores the records that are in decisions.jsonl of this folder but not in memory, after
-    the loss of the home. Only you can run these four: in a shell that Claude Code started they
-    change nothing; type /memory-fabric:project there.
+    project that it leaves by link, the memories of that project are copied. adopt restores the
+    records of this folder's decisions.jsonl after the loss of the home. Only you can run these
+    four: in a shell that Claude Code started, type /memory-fabric:project.
     """
     if wanted and action not in ("link", "adopt"):
         text = "Only link takes a project, and only adopt an author."
@@ -195,14 +194,11 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
 def domains(as_json: bool = AS_JSON) -> int:
     """Count memories by domain, and show how domains are related.
 
-    Counts entities, relations, observations, records and episodes (turns of past sessions) of the
-    project and of the user. A relation between entities of different domains is contamination,
-    since recall in one domain may reach the other. These are counted, and the first are shown.
-
-    Then shows the configuration in config.toml: the domains of agents and folders, which are
-    isolated, and the domain of this folder. docs/domains.md explains domains and isolation. If
-    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is counted. Exit code 3 if
-    memory is empty.
+    Counts entities, relations, observations, records and episodes (turns of past sessions), and
+    relations between domains: contamination, since recall in one may reach the other. Then shows
+    the domains of agents and folders in config.toml, which are isolated, and that of this folder
+    (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is
+    counted. Exit code 3 if memory is empty.
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
@@ -214,10 +210,8 @@ def domains(as_json: bool = AS_JSON) -> int:
         isolated |= {"isolated_agents": sorted(config.isolated_agents)}
         configured = {"agents": dict(config.agents), "paths": dict(config.paths), **isolated}
         configured |= {"complaints": list(settings.complaints)}
-        rows = [
-            {"domain": name, **dict(zip(TABLES_BY_DOMAIN, numbers, strict=True))}
-            for name, numbers in counts.counts
-        ]
+        tables = TABLES_BY_DOMAIN
+        rows = [{"domain": d, **dict(zip(tables, n, strict=True))} for d, n in counts.counts]
         first = [
             {"from": r.source, "from_domain": r.source_domain, "relation": r.type}
             | {"to": r.target, "to_domain": r.target_domain, "store": r.store}

@@ -17,17 +17,9 @@ MAX_TEXT_CHARS, MAX_EXPLAINED_CHARS, MAX_NAME_CHARS = 400, 200, 40
 def recall(
     words: list[str] | None = argument("QUERY  Words and filters; else the newest memories.", None),
     limit: int = option("N  The maximum number of results.", 10, min=1, max=1000),
-    depth: int = option(
-        "N  Follow relations 1 to 3 steps from the entities that the query names, and show the "
-        "paths; by default, questions about relations follow two.",
-        0,
-        min=0,
-        max=3,
-    ),
+    depth: int = option("N  Follow relations 1 to 3 steps, and show the paths.", 0, min=0, max=3),
     domain: list[str] | None = repeated("--domain --expert-domain NAME  Only this domain."),
-    project: list[str] | None = repeated(
-        "TAG  Only memories of this memory with this tag; untagged ones have the project's name."
-    ),
+    project: list[str] | None = repeated("TAG  Only this tag (untagged: the project's name)."),
     kind: list[str] | None = repeated("--type TYPE  Only this type: `decision`, `pattern` …"),
     agent: list[str] | None = repeated("NAME  Only what an agent of this type said."),
     scope: list[str] | None = repeated("SCOPE  Only this scope: team, user, global, local."),
@@ -36,18 +28,10 @@ def recall(
     since: str = option("TIME  Only what was said at that time or later: `2026-01-15`, `30d`."),
     before: str = option("TIME  Only what was said before that time."),
     as_of: str = option('TIME  Search memory as it was then: `2026-01-15`, `30d`, `"last month"`.'),
-    explain: bool = flag(
-        "--explain  Show the parts of the relevance and score of each result, and whether a "
-        "prompt with these words would be given it; if not, or if it would be given nothing, the "
-        "reason."
-    ),
+    explain: bool = flag("--explain  Show how results are scored, and if a prompt would get them."),
     as_json: bool = flag(
-        "--json  Answer in JSON: query, intent, total_results, sources, results with id, text, "
-        "score, relevance, source, timestamp, entities, graph_relations, metadata (`category`; "
-        "`also_observed`, an entity's other observations that were found; `relation_timestamps` "
-        "in the order of graph_relations); paths; failures; notes. With `--explain` also the "
-        "words searched for, `parts` and `score_parts` in the metadata, `prompt` for each result, "
-        "`silence`."
+        "--json  Answer in JSON: query, intent, total_results, sources, results, paths, failures, "
+        "notes; with `--explain` also the words searched for, `parts`, `prompt` and `silence`."
     ),
 ) -> int:
     """Search memories, best match first, or list the newest.
@@ -55,15 +39,14 @@ def recall(
     Filters are options or part of the query: `type:decision`, `scope:user`,
     `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `category:`,
     `since:2026-01-01`, `before:2026-06-01`. All of them must match; for a repeated option, or
-    values separated by commas (`type:decision,pattern`, `domain:"legal advisor"`), any one. `in the
-    code_reviewer domain` is a filter, too, if memory has such a domain. If nothing matches the
-    filters, it says so; the search is not widened.
+    values separated by commas (`type:decision,pattern`), any one. If nothing matches the filters,
+    it says so; the search is not widened.
 
     The query may also contain `as_of:2026-01-15` (the memory as it was then) and
     `"an exact phrase"`. If nothing contains the phrase, its words are searched for, and a note
-    says so. `-redis` excludes memories with this word; "other than Redis" and "except for Redis"
-    rank them lower. If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only this
-    domain is searched. Exit code 3 when nothing was found.
+    says so. `-redis` excludes memories with this word; "other than Redis" ranks them lower. If
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is searched. Exit code 3 when
+    nothing was found.
 
         memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
@@ -100,8 +83,7 @@ def recall(
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
-        show.json_out(explaining.answer_as_json(answer))
-        return 0 if answer.hits else 3
+        return show.json_out(explaining.answer_as_json(answer), 0 if answer.hits else 3)
     show.lines((render.filter_label(answer.query.filters),), "dim")
     if answer.query.filters.as_of:
         show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
@@ -206,8 +188,7 @@ def load(as_json: bool = AS_JSON) -> int:
 
     The newest three open questions and blockers, rules and preferences, the ten decisions that
     matter most, facts of yours, and fixes of the last week. What MEMORY.md shows is not left out.
-    If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only memories of this
-    domain.
+    If MEMORY_FABRIC_DOMAIN names an isolated domain, only memories of this domain.
     """
     from memory_fabric.hooks.session.standing import standing
     from memory_fabric.recall import session_block

@@ -67,16 +67,12 @@ def remember(
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    Shows what was stored and where, and the memories that it replaces: those of `--instead-of`
-    and no others. The same words again strengthen the known memory, and add a reason or lesson
-    that it lacks; the same words with the opposite outcome are another memory.
+    The same words again strengthen the known memory, and add a reason or lesson that it lacks; with
+    the opposite outcome they are another memory. Up to three memories that contradict it are shown,
+    and not changed; for one that states another choice, also the command that replaces it.
 
     Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
-    the agent's name, else `general` (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated
-    domain, it is that one in any case.
-
-    Up to three memories that contradict it are shown, and not changed; for one that states another
-    choice, also the command that replaces it.
+    the agent's name, else `general`; always that of MEMORY_FABRIC_DOMAIN if this is isolated.
 
     For a failure without a reason or lesson, a terminal first asks what to do instead (Return
     stores it without); else the last line shows how to add the lesson. A text of more than 16,384
@@ -235,8 +231,7 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
-    as_stated = show.fields(stated, "category scope domain evidence")
-    return record._replace(outcome=outcome, **as_stated)
+    return record._replace(outcome=outcome, **show.fields(stated, "category scope domain evidence"))
 
 
 def _as_json(confirmation: Confirmation) -> dict[str, Any]:

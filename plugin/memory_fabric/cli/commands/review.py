@@ -136,13 +136,9 @@ def _lines_of(candidate: models.Record) -> list[str]:
 
 def review(
     base: str = argument("[BASE]  With --branch: the branch that this one goes into.", ""),
-    branch: bool = flag(
-        "--branch  Show instead, in Markdown, what this branch adds to the records that the "
-        "project shares by git, what it contradicts and what it may make stale."
-    ),
+    branch: bool = flag("--branch  Show, as Markdown, what this branch changes in shared records."),
     holds: list[str] | None = repeated(
-        "ID  Confirm a memory: it still holds, also next to one that seems to contradict or "
-        "repeat it. The name of a program or colleague confirms all that came from it."
+        "ID  Confirm that a memory holds; the name of a program or colleague means all of theirs."
     ),
     drop: list[str] | None = repeated("NAME  Forget unconfirmed memories of a program or person."),
     keep: list[str] | None = repeated(
@@ -160,10 +156,9 @@ def review(
     """List what waits for your decision.
 
     These are candidates, contradictions, rules that name what you never typed, stale memories, near
-    duplicates, and memories that programs and colleagues brought.
-    Decide with `--keep`, `--replace`, `--holds` or `--drop`, `candidates --drop`, `edit --text`,
-    `edit --instead-of` (which makes two one) or `forget`, and give each the step that is shown, so
-    that one undo takes all of it back. What was confirmed is due again when it is stale.
+    duplicates, and memories that programs and colleagues brought. Decide with `--keep`,
+    `--replace`, `--holds`, `--drop`, `candidates --drop`, `edit` or `forget`, and give each the
+    step that is shown, so that one undo takes all of it back.
     """
     from memory_fabric.capture import edit  # imported late: not needed for --help
 
@@ -259,10 +254,8 @@ def stale(
 
     Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
     90, counted from the last observation; the oldest come first. Agents and pinned memories are
-    never stale, and replaced ones are not listed. Then follow memories that name a file of the
-    project which has changed or is gone since they were stored, also fresh and pinned ones:
-    `memory-fabric review --holds ID` says that one is still true. Nothing is changed;
-    memory-fabric prune removes stale memories, and none for its files.
+    never stale. Then follow memories that name a file of the project which has changed or is gone
+    since they were stored: `memory-fabric review --holds ID` says that one is still true.
     """
     with environment.open_memory() as memory:
         report = reviewing.Report()
@@ -353,17 +346,12 @@ def prune(
         pruned = reviewing.Pruned()
         if yes or not as_json:
             with show.progress_bar("Pruning", quiet=as_json) as tell:
-                by = environment.provenance()
-                pruned = reviewing.prune(memory, report.shown, by, now, tell)
+                pruned = reviewing.prune(memory, report.shown, environment.provenance(), now, tell)
     if as_json:
-        outcome = {
-            "total": report.total,
-            "stale": list(map(_stale_as_json, report.shown)),
-            "pruned": len(pruned.removed),
-            "changed_meanwhile": list(map(_stale_as_json, pruned.kept)),
-            "undo": f"memory-fabric undo {pruned.undo}" if pruned.undo else "",
-        }
-        show.json_out(outcome)
+        shown, kept = (list(map(_stale_as_json, rows)) for rows in (report.shown, pruned.kept))
+        undo = f"memory-fabric undo {pruned.undo}" if pruned.undo else ""
+        outcome = {"total": report.total, "stale": shown, "pruned": len(pruned.removed)}
+        show.json_out(outcome | {"changed_meanwhile": kept, "undo": undo})
         return 0 if report.shown else 3
     if pruned.kept:
         items = (stale.item for stale in pruned.kept)

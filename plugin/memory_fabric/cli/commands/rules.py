@@ -37,9 +37,8 @@ def rules(
     A rule, decision or preference binds by its field `When:` (`remember --when`, `edit --when`, a
     note). By itself it holds the first such call of a session back and says why; if your own words
     forbid the thing, it asks, once a session or before each call that pushes, deploys, publishes or
-    deletes. Only you can change that: in a shell that Claude Code started, tell,
-    ask, deny and lift change nothing. `memory-fabric undo` takes each of them back. docs/rules.md
-    says what cannot be noticed.
+    deletes. Only you can change that: in a shell that Claude Code started, tell, ask, deny and lift
+    change nothing. docs/rules.md says what cannot be noticed.
 
         memory-fabric rules
         memory-fabric rules test 'npm run dev'
@@ -127,13 +126,11 @@ def _test(command: str, path: str, as_json: bool) -> int:
         commands = [" ".join(call.words) for call in action.calls]
         not_applied = [{"id": id_, "because": because} for id_, because in reasons.items()]
         answer = {"applies": rows, "others": not_applied, "commands": commands}
-        show.json_out(answer | {"paths": list(action.paths)})
-        return 0 if applied else 3
+        return show.json_out(answer | {"paths": list(action.paths)}, 0 if applied else 3)
     for rule, effect in results:
         text = one_line(worded(rule.record))
         show.line(f"{short_id(rule.record.id)} {effects.does(rule.record, effect)}: {text}", "bold")
-        part = cut(rule.part, MAX_SHOWN_CHARS)
-        show.line(f"  bound to {rule.binding.text}, here: {part}")
+        show.line(f"  bound to {rule.binding.text}, here: {cut(rule.part, MAX_SHOWN_CHARS)}")
     if not applied:
         show.line("No rule is about this.", "dim")
     show.lines((f"{short_id(id_)} is not: {why}." for id_, why in reasons.items()), "dim")

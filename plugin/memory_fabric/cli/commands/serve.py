@@ -36,16 +36,9 @@ def serve(
     list_keys: bool = flag("--list-keys  List the permanent keys, and exit."),
     drop_key: str = option("NAME  Delete this key, and exit."),
     team: str = option("DSN  Serve a team's log: postgresql://ROLE@HOST/DATABASE, no password."),
-    read: str = option(
-        "DSN  With --team: a replica (hot standby) that answers questions and the page; what it "
-        "does not show yet, or while it is down, the primary answers."
-    ),
+    read: str = option("DSN  With --team: a replica (hot standby) that answers what it can."),
     space: str = option("NAME  With --team: the space; by default the only one of the login."),
-    workers: int = option(
-        "N  So many processes answer questions; by default one for each processor, at most 4. "
-        "With --team they answer all requests; by default 1.",
-        0,
-    ),
+    workers: int = option("N  Processes that answer; by default at most 4, with --team 1.", 0),
     member: str = option("MEMBER  With --team and --new-key: the member that the key acts for."),
     domain: str = option("NAME  With --team and --new-key: the only domain of the key."),
     insecure: bool = flag("--insecure  With --team: connect to another host without encryption."),
@@ -56,9 +49,7 @@ def serve(
     `POST /v1/memory/ingest` and query memory at `/mcp` (docs/http.md). Reading needs a key: the one
     in the printed address (`http://127.0.0.1:8002/?key=…`, new with each start), or a permanent
     one. Ingest needs a key as soon as there is a permanent one; until then only this machine can
-    reach the server. New and deleted keys apply at once, also to a running server.
-    docs/security.md describes the checks. Exit code 1 if the port is in use. `memory-fabric viz`
-    writes the page to a file instead.
+    reach the server. New and deleted keys apply at once. Exit code 1 if the port is in use.
 
     With --team it serves the shared log of a team from PostgreSQL itself: recall, ingest, MCP and
     the page, for clients without a local memory. Each key acts for a member, whose rights the
@@ -92,8 +83,7 @@ def serve(
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     if opens and show.can_open_page():
         # Open the page in a thread, because some browsers do not return before they are closed.
-        address = server.address_for_once()
-        Thread(target=show.open_page, args=(address,), daemon=True).start()
+        Thread(target=show.open_page, args=(server.address_for_once(),), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
     return _run(server)
@@ -171,8 +161,7 @@ def _serve_team(
 
     if key and not key[1]:
         text = "A key of a shared server acts for a member."
-        remedy = f"Name the member: {MAKE_TEAM_KEY}."
-        raise BadInput("--member", text, remedy=remedy)
+        raise BadInput("--member", text, remedy=f"Name the member: {MAKE_TEAM_KEY}.")
     if read:
         checked(read, insecure=insecure)
     space = team_keys.space_of(dsn, space, insecure=insecure)
@@ -204,10 +193,7 @@ def viz(
     out: str = option("FILE  Write to this file; `-` is standard output."),
     force: bool = flag("--force  Replace an existing file."),
     no_open: bool = flag("--no-open  Only print the path; do not open a browser."),
-    as_mermaid: bool = flag(
-        "--mermaid  Instead write the graph as a Mermaid flowchart to standard output or the "
-        "file: the 60 most connected entities, or those around NAME."
-    ),
+    as_mermaid: bool = flag("--mermaid  Write a Mermaid flowchart: 60 entities, or around NAME."),
     depth: int = option("N  With NAME and --mermaid: 1 to 3 steps around it (1).", 0, min=0, max=3),
     as_json: bool = flag("--json  Print the data of the page as JSON."),
 ) -> int:
@@ -215,8 +201,8 @@ def viz(
 
     The page is one file in `pages/` of the home that needs no network and that only you can read.
     It shows the memory as it was when it was made; `memory-fabric serve` shows it live. Without a
-    terminal or display, the path is printed instead. docs/viewer.md describes the page. Exit code
-    3 when nothing is remembered, or no entity has the name; similar names are then shown.
+    terminal or display, the path is printed. Exit code 3 when nothing is remembered, or no entity
+    has the name; similar names are then shown.
 
         memory-fabric viz
         memory-fabric viz cursor-pagination --mermaid --depth 2

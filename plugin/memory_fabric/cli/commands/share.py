@@ -49,8 +49,7 @@ def share(
     `.gitignore` of the repository hides the folder; you add and commit the file yourself.
 
     `share off` hides the file again, and stops reading it; if git tracks it already, it stays
-    tracked. `share` shows the state. Files that were changed by hand stay, and the remaining steps
-    are shown. docs/tiers.md#sharing-by-git describes which records are read.
+    tracked. Files that were changed by hand stay; the remaining steps are shown (docs/tiers.md).
 
         memory-fabric share on
         git add .claude/memory && git commit -m "Share what was decided"
@@ -118,9 +117,8 @@ def _hidden_by(project: Project) -> list[str]:
     path = location.shared_file(project)
     command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index", path]
     try:
-        root = project.root
         process = subprocess.run(
-            command, cwd=root, capture_output=True, text=True, timeout=GIT_S, check=False
+            command, cwd=project.root, capture_output=True, text=True, timeout=GIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return []

@@ -55,26 +55,23 @@ def status(as_json: bool = AS_JSON) -> int:
             reports = [work.TieReport(memory, t, now_s) for t in ties.joined_by(memory)]
             sessions = past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
         if as_json:
-            settings = memory.settings
-            show.json_out(
-                {
-                    "version": __version__,
-                    "project": memory.project._asdict() if memory.project else None,
-                    "claims": link.pending_question(memory),
-                    **show.fields(settings, "home reads writes"),
-                    "sharing": _sharing(memory),
-                    "intake": work.ingested(memory)._asdict(),
-                    "unread_sentences": counts.unread(memory),
-                    "forwarding": work.forwarding_as_json(settings),
-                    "transcripts": work.transcripts_as_json(sessions, now_s),
-                    "team": [report.as_json() for report in reports],
-                    "hooks": work.answers_as_json(settings.home),
-                    "out_of_time": work.late(memory),
-                    "not_told": sum(work.late(memory, TELLERS).values()),
-                    "complaints": list(settings.complaints),
-                    "tiers": [health.as_json(tier) for tier in tiers],
-                }
-            )
+            settings, project = memory.settings, memory.project
+            value: dict[str, Any] = {"version": __version__}
+            value |= {"project": project._asdict() if project else None}
+            value |= {"claims": link.pending_question(memory)}
+            value |= show.fields(settings, "home reads writes") | {"sharing": _sharing(memory)}
+            value |= {"intake": work.ingested(memory)._asdict()}
+            value |= {"unread_sentences": counts.unread(memory)}
+            value |= {"forwarding": work.forwarding_as_json(settings)}
+            value |= {"transcripts": work.transcripts_as_json(sessions, now_s)}
+            value |= {"team": [report.as_json() for report in reports]}
+            value |= {
+                "hooks": work.answers_as_json(settings.home),
+                "out_of_time": work.late(memory),
+            }
+            value |= {"not_told": sum(work.late(memory, TELLERS).values())}
+            value |= {"complaints": list(settings.complaints)}
+            show.json_out(value | {"tiers": [health.as_json(tier) for tier in tiers]})
         else:
             _show_status(memory, tiers, reports, sessions, now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
@@ -159,8 +156,7 @@ def doctor(
         "--fix  Repair what is safe to repair, show it, and check again: permissions of files, a "
         "missing interpreter, a failed or interrupted installation, incomplete files of killed "
         "processes, waiting changes, lost journals, indexes that do not match. The settings of "
-        "Claude Code, the owner of files and an incomplete block in MEMORY.md are left to you. "
-        "Lock files stay: a lock ends with the process that holds it."
+        "Claude Code, the owner of files and an incomplete block in MEMORY.md are left to you."
     ),
     as_json: bool = flag(
         "--json  Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, "
@@ -259,23 +255,14 @@ def worth(
         weeks = counts.worth_by_week(memory, since)
         price = memory.settings.token_price if price is None else price
     if as_json:
-        show.json_out(
-            {
-                "days": days,
-                "since": summary.since,
-                "sessions": summary.sessions,
-                "price_per_million": price or None,
-                "total": _share_as_json(summary.total, price),
-                "weeks": [
-                    counts.worth_as_json(week) | {"cost": _cost(week.chars, price)}
-                    for week in weeks
-                ],
-                "figures": {name: means for name, (_, means) in counts.FIGURES.items()},
-                "limits": counts.LIMITS,
-                "kinds": [_share_as_json(share, price) for share in summary.kinds],
-                "channels": [_share_as_json(share, price) for share in summary.channels],
-            }
-        )
+        rows = [counts.worth_as_json(week) | {"cost": _cost(week.chars, price)} for week in weeks]
+        value: dict[str, Any] = {"days": days, **show.fields(summary, "since sessions")}
+        value |= {"price_per_million": price or None, "total": _share_as_json(summary.total, price)}
+        value |= {"weeks": rows, "figures": {n: means for n, (_, means) in counts.FIGURES.items()}}
+        value |= {"limits": counts.LIMITS}
+        for name, shares in (("kinds", summary.kinds), ("channels", summary.channels)):
+            value |= {name: [_share_as_json(share, price) for share in shares]}
+        show.json_out(value)
     else:
         _show_worth(summary, weeks, days, price)
     return 0 if summary.sessions else 3

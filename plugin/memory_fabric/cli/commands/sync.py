@@ -33,10 +33,7 @@ def sync(
         "password; else show how it goes, or end it on this machine.",
         "",
     ),
-    words: str = option(
-        "--words WORDS  With git URL: the words that your first machine printed, or - to read "
-        "them from standard input, which no list of processes shows."
-    ),
+    words: str = option("--words WORDS  Those of your first machine; - reads standard input."),
     space: str = option("--space NAME  With git URL: the project's name on other machines."),
     as_json: bool = AS_JSON,
 ) -> int:
@@ -156,8 +153,7 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     left = [tie.space for tie in tied]
     others = [tie.space for tie in ties.read(memory.settings.home) if tie.via == GIT]
     if as_json:
-        show.json_out({"left": left, "still_tied": others})
-        return 0
+        return show.json_out({"left": left, "still_tied": others})
     show.line("This machine exchanges nothing here any more; memories stay, in the repository too.")
     if others:
         show.line(f"Other projects still are: {', '.join(others)}. Run this in each of them.")

@@ -52,8 +52,7 @@ def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
     in, and `team join DSN` ties this project to the space: its records of scope team and its graph
     are sent, those of others are read and marked with the name that the server knows them by.
-    Recall stays on this machine. Passwords are kept where libpq looks for them (~/.pgpass,
-    PGSERVICE), never in the address. Without an action the state is shown, as by `team status`.
+    Passwords are kept where libpq looks for them (~/.pgpass, PGSERVICE), never in the address.
 
     With `--me` your memories of scope user follow you to your other machines, readable by these
     alone: the first one prints 24 words, the others ask for them. Hooks start the exchange in the
@@ -91,10 +90,7 @@ def join(
     space: str = _SPACE,
     name: str = option("--as NAME  Log in as this role."),
     me: bool = flag("--me  Also exchange memories of scope user with your machines, encrypted."),
-    words: str = option(
-        "--words WORDS  With --me: the words that your first machine printed, or - to read them "
-        "from standard input, which no list of processes shows."
-    ),
+    words: str = option("--words WORDS  Those of your first machine; - reads standard input."),
     insecure: bool = _INSECURE,
     as_json: bool = AS_JSON,
 ) -> int:
@@ -463,10 +459,8 @@ def _status_lines(
             pid = f" (process {holder.pid})" if holder.pid else ""
             lines.append(f"Sending waits for a transaction that is open{age}: {who}{pid}.")
     if report.counts.records:
-        gone = report.state.removed.split(", ")
-        former = dict.fromkeys(gone, " (no member any more)")
-        pairs = report.counts.records
-        theirs = ", ".join(f"{name} {n}{former.get(name, '')}" for name, n in pairs)
+        former = dict.fromkeys(report.state.removed.split(", "), " (no member any more)")
+        theirs = ", ".join(f"{name} {n}{former.get(name, '')}" for name, n in report.counts.records)
         lines.append(f"Records of other members here: {theirs}.")
     lines += map(str, report.troubles)
     lines += [f"  {d.by} demands since {d.at[:10]}, {d.key}: {_cut(d.text)}" for d in demands]

@@ -38,12 +38,10 @@ def check(
     """Check stored data for damage and disorder; change nothing.
 
     Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
-    entities without observations or relations, names in several spellings. Of an index with 50,000
-    rows or more the row numbers and samples are compared; of backups above 64 MB the newest is
-    read. Exit code 1 only for damage.
+    entities without observations or relations, names in several spellings. Of large indexes samples
+    are compared, of large backups the newest is read. Exit code 1 only for damage.
     """
-    bar = show.progress_bar("Checking", quiet=as_json)
-    with environment.open_memory() as memory, bar as tell:
+    with environment.open_memory() as memory, show.progress_bar("Checking", quiet=as_json) as tell:
         findings = integrity.findings(memory, full=full, progress=tell)
     harms = any(finding.harms for finding in findings)
     if as_json:
@@ -65,10 +63,9 @@ def repair(
 ) -> int:
     """Rebuild damaged or lost databases, indexes and journals.
 
-    A damaged database is set aside; it or a lost one is rebuilt from its newest intact backup and
-    its journal. An index that does not match its table is rebuilt. Lost journals or lines are
-    written again from the database. Records that only the project's journal holds are restored
-    if they are proved to be yours; otherwise their number is shown.
+    A damaged or lost database is rebuilt from its newest intact backup and its journal, an index
+    from its table, lost journal lines from the database. Records that only the project's journal
+    holds are restored if they are proved to be yours; otherwise their number is shown.
     """
     if orphans:
         return _show_orphans(yes, as_json)
@@ -84,8 +81,7 @@ def repair(
         rebuilt = list(memory.messages)
         missing = adoption.missing(memory)
         if missing is not None and missing.proved:
-            by = environment.provenance()
-            adopted = adoption.adopt(memory, missing, by, memory.progress)
+            adopted = adoption.adopt(memory, missing, environment.provenance(), memory.progress)
             rebuilt.append(f"{adopted} records that only {missing.path} held were restored.")
             missing = adoption.missing(memory)
         memory.flush()
@@ -142,14 +138,14 @@ def backup(as_json: bool = AS_JSON) -> int:
     """
     with environment.open_memory() as memory, show.progress_bar("Copying", quiet=as_json) as tell:
         copies = [backups.create(database.path, progress=tell) for database in memory.databases()]
+    code = 1 if memory.failures else 0
     if as_json:
-        show.json_out({"made": copies, "failures": memory.failures})
-    else:
-        show.lines(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)" for path in copies)
-        if not copies and not memory.failures:
-            show.line("Nothing to copy: nothing is stored yet.")
-        show.warn_all(memory.failures)
-    return 1 if memory.failures else 0
+        return show.json_out({"made": copies, "failures": memory.failures}, code)
+    show.lines(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)" for path in copies)
+    if not copies and not memory.failures:
+        show.line("Nothing to copy: nothing is stored yet.")
+    show.warn_all(memory.failures)
+    return code
 
 
 def queue(
@@ -159,11 +155,7 @@ def queue(
         "after asking. work: run the worker that processes them (`serve` starts one).",
         "list",
     ),
-    named: list[str] | None = argument(
-        "[ID]...  With show, retry, drop: the id that the sender received, or its last eight "
-        "characters.",
-        None,
-    ),
+    named: list[str] | None = argument("[ID]...  The id that the sender got, or its end.", None),
     everything: bool = flag("--all  With retry and drop: all dead texts."),
     done: bool = flag("--done  With list: the newest processed texts."),
     limit: int = option("N  With list: the maximum number.", LIMIT, min=1, max=MAX_LIMIT),
@@ -176,12 +168,10 @@ def queue(
     """List texts of other programs that are not processed yet.
 
     A text is waiting, working or done. One that fails is tried again after 10, 20, 40 seconds and
-    so on, and is dead after six attempts, with its error. The text is kept without secrets; `show`
-    prints it. `drop` removes the text, but not the memories made from it (`memory-fabric undo ID`
-    removes its records, too; its turns stay). `drop` asks; with --json it needs --yes, and
-    otherwise only shows what it would do. `work` runs until SIGTERM and finishes the current text
-    first; several may run at once. Exit code 3 if no text has the id, or if --all finds no dead
-    text.
+    so on, and is dead after six attempts, with its error. `drop` removes the text, but not the
+    memories made from it (`memory-fabric undo ID` removes its records; its turns stay); with --json
+    it changes something only with --yes. `work` runs until SIGTERM and finishes the current text
+    first; several may run at once. Exit code 3 if no text is meant.
     """
     ids = named or []
     if bad := [encodable(typed) for typed in ids if encodable(typed) != typed]:
@@ -217,8 +207,7 @@ def queue(
             return _drop(memory, texts, yes, as_json)
         number = ingest_queue.retry(memory, [text.id for text in texts], time.time())
     if as_json:
-        show.json_out({"retried": number})
-        return 0 if number else 3
+        return show.json_out({"retried": number}, 0 if number else 3)
     show.line(f"{many(number, 'text')} can be processed now: run memory-fabric queue work --once.")
     others = (text for text in texts if text.state in ("done", "working"))
     show.warn_all(f"{short_id(t.id)} is {t.state} and is not tried again." for t in others)
@@ -255,22 +244,12 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     if as_json:
         fields = ingest._asdict() | {"key_decisions": list(ingest.key_decisions)}
         return show.json_out(_text_as_json(text) | {"ingest": fields})
-    show.facts(
-        ("id", text.id),
-        ("state", text.state),
-        ("came", text.created_at),
-        ("ended", text.ended_at),
-        ("attempts", str(text.attempts)),
-        ("error", text.error),
-        ("domain", text.domain),
-        ("from", ingest.source_model),
-        ("session", ingest.session_id),
-        ("project", ingest.project),
-        ("said", ingest.created_at),
-        ("confidence", f"{ingest.confidence:.2f}"),
-        ("records", ", ".join(map(short_id, text.records))),
-        ("decisions", "\n".join(ingest.key_decisions)),
-    )
+    about = {"id": text.id, "state": text.state, "came": text.created_at, "ended": text.ended_at}
+    about |= {"attempts": str(text.attempts), "error": text.error, "domain": text.domain}
+    about |= {"from": ingest.source_model, "session": ingest.session_id, "project": ingest.project}
+    about |= {"said": ingest.created_at, "confidence": f"{ingest.confidence:.2f}"}
+    about |= {"records": ", ".join(map(short_id, text.records))}
+    show.facts(*about.items(), ("decisions", "\n".join(ingest.key_decisions)))
     show.line(ingest.session_summary or "The text has expired or was purged.")
     return 0
 
