@@ -10,13 +10,12 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from memory_fabric import ids, models
+from memory_fabric import ids, ingest_protocol, models
 from memory_fabric.capture.notes.grammar import Note, parse
 from memory_fabric.capture.notes.replaced import alternatives
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.hooks.session.checkpoint import summary_text
-from memory_fabric.ingest_protocol import BETWEEN
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
@@ -76,7 +75,7 @@ def turns(claimed: Claimed) -> list[Turn]:
 
 def messages(summary: str) -> list[str]:
     """Split a summary into its messages, which are separated by lines of three hyphens."""
-    grouped = groupby(summary.splitlines(), lambda line: line.strip() == BETWEEN)
+    grouped = groupby(summary.splitlines(), lambda line: line.strip() == ingest_protocol.BETWEEN)
     texts = ("\n".join(lines).strip() for is_separator, lines in grouped if not is_separator)
     return [text for text in texts if text]
 

@@ -16,13 +16,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from memory_fabric import ids, processes
+from memory_fabric import deadline, errors, ids, processes
 from memory_fabric.capture.mentions import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.config import Settings
-from memory_fabric.deadline import call_again, time_limit
-from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.ingest import parts
 from memory_fabric.store import records
 from memory_fabric.store.home import log
@@ -40,7 +38,7 @@ LATEST_S = 5.0
 RETRY_S = 2.0
 # A timeout inside a transaction is checked again after this time.
 GRACE_S = 0.02
-FAILURES = (FabricError, OSError, sqlite3.Error)
+FAILURES = (errors.FabricError, OSError, sqlite3.Error)
 
 
 class TooLong(BaseException):
@@ -101,7 +99,7 @@ class Worker:
             try:
                 self._follow_up(idle=True)
             except FAILURES as error:
-                self._log_once(str(error))
+                self._note(str(error), once=True)
             self._close()
         return self.tally
 
@@ -119,7 +117,7 @@ class Worker:
         except FAILURES as error:
             if once:
                 raise
-            self._log_once(str(error))
+            self._note(str(error), once=True)
             self._close()
             self._stopping.wait(RETRY_S)
             return False
@@ -129,9 +127,9 @@ class Worker:
             with limited(memory, self._limit_s):
                 is_done = try_once(memory, claimed, self.name, self._now, self._lease_s)
             self.tally.done += is_done
-        except (StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
+        except (errors.StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
             self._failed(memory, claimed, str(error))
-        except (StoreUnavailable, DeadlinePassed, sqlite3.Error, OSError) as error:
+        except (errors.StoreUnavailable, errors.DeadlinePassed, sqlite3.Error, OSError) as error:
             ingest_queue.give_back(memory, claimed.id, self.name, str(error), self._now())
             raise
         except TooLong:
@@ -139,8 +137,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - one text must not stop the others
             import traceback  # imported late: only for unexpected errors
 
-            trace = "".join(traceback.format_exception(error))
-            log.keep_traceback(self._settings.home, trace)
+            log.keep_traceback(self._settings.home, "".join(traceback.format_exception(error)))
             self._failed(memory, claimed, f"{type(error).__name__}: {error}")
         if self._changed_at is None:
             self._changed_at = time.monotonic()
@@ -189,13 +186,10 @@ class Worker:
         if memory is not None:
             memory.close()
 
-    def _log_once(self, what: str) -> None:
-        if what != self._last_error:
-            self._note(what)
-        self._last_error = what
-
-    def _note(self, what: str) -> None:
-        log.note(self._settings.home, self._settings.data_dir, f"queue: {what}")
+    def _note(self, what: str, *, once: bool = False) -> None:
+        if not once or what != self._last_error:
+            log.note(self._settings.home, self._settings.data_dir, f"queue: {what}")
+        self._last_error = what if once else self._last_error
 
 
 def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Tally:
@@ -211,11 +205,11 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
-            call_again(GRACE_S)
+            deadline.call_again(GRACE_S)
         else:
             raise TooLong
 
-    return time_limit(limit_s, on_timeout)
+    return deadline.time_limit(limit_s, on_timeout)
 
 
 def process_text(

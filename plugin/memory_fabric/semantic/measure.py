@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from memory_fabric.config import Settings, read_settings
-from memory_fabric.errors import FabricError
-from memory_fabric.models import Hit
+from memory_fabric import config, errors, models
 from memory_fabric.setup import extras
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import log
@@ -83,7 +81,7 @@ class Measure:
         return matrix.nearest(self._encoded([question])[question], most, FLOOR)
 
     def similarities(
-        self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
+        self, databases: Sequence[Database], question: str, hits: Sequence[models.Hit]
     ) -> dict[str, float]:
         """Return how similar hits are to a question, from −1 to 1, by the hits' ids."""
         if not self.ready():
@@ -107,7 +105,7 @@ class Measure:
         return {text: self._fresh[text] for text in texts}
 
 
-def measure_for(settings: Settings) -> Measure | None:
+def measure_for(settings: config.Settings) -> Measure | None:
     """Return the Measure for recall; None if the extra is not installed or is switched off."""
     if not settings.semantic:
         return None
@@ -123,7 +121,7 @@ def measure_for(settings: Settings) -> Measure | None:
     return _measures[weights]
 
 
-def state(settings: Settings) -> tuple[str, str]:
+def state(settings: config.Settings) -> tuple[str, str]:
     """Return ON, OFF, ABSENT or BROKEN with the reason; the model is loaded to find out."""
     if not settings.semantic:
         return OFF, "config.toml says semantic = false"
@@ -157,7 +155,7 @@ NICENESS = 10
 
 def main() -> int:
     """Embed rows that have no vector; log failures. Return 1 after a failure, otherwise 0."""
-    settings = read_settings(os.environ, {})
+    settings = config.read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
         settings = settings_of(os.environ)
@@ -174,7 +172,7 @@ def main() -> int:
             memory.close()
     except TimeoutError:
         return 0  # Another process is embedding.
-    except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+    except (errors.FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"semantic: {error}")
         return 1
     return 0

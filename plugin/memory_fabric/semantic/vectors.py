@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_fabric.config import Settings
-from memory_fabric.models import Hit, Progress
+from memory_fabric import config, models
 from memory_fabric.semantic.model import DIMENSIONS, NAME, Model
 from memory_fabric.setup.extras import EMBEDDED, KEYS, LOCK
 from memory_fabric.store import files
@@ -130,12 +129,12 @@ DIGITS = 4
 UNHEARD_TEXTS = 10
 
 
-def text_of(hit: Hit) -> str:
+def text_of(hit: models.Hit) -> str:
     """Return the text of a hit as it is embedded, including the reason if it is a record."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
-def stored(databases: Sequence[Database], hits: Sequence[Hit]) -> dict[str, Any]:
+def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[str, Any]:
     """Return the stored vectors of hits, by the hits' ids."""
     by_id: dict[str, bytes] = {}
     for database in databases:
@@ -188,7 +187,7 @@ WHERE = {
 
 
 def embed_all(
-    memory: Memory, model: Model, *, give_up_s: float, progress: Progress | None = None
+    memory: Memory, model: Model, *, give_up_s: float, progress: models.Progress | None = None
 ) -> int:
     """Embed all rows of this memory's databases that have no vector; return how many were embedded.
 
@@ -219,7 +218,7 @@ def embed_all(
     return embedded
 
 
-def lock(settings: Settings) -> files.Locked:
+def lock(settings: config.Settings) -> files.Locked:
     """Return the lock that allows one embedding process; its file's time is set to now."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):

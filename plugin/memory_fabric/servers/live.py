@@ -15,10 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from memory_fabric import __version__, live_client, processes
-from memory_fabric.config import Settings
-from memory_fabric.deadline import Deadline, process_age_s
-from memory_fabric.events import Event
+from memory_fabric import __version__, config, deadline, events, live_client, processes
 from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
@@ -46,7 +43,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 
 class Live:
     """Listener for the hooks of one client; none of its methods raises."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
         # For each transcript, the offset up to which this server has read it.
         self._read: dict[str, int] = {}
@@ -239,7 +236,7 @@ class Live:
     def _run(
         self,
         connection: _socket.socket,
-        event: Event,
+        event: events.Event,
         data: bytes,
         environ: Mapping[str, str],
         process: int,
@@ -253,8 +250,7 @@ class Live:
         if is_reader and self._is_long(event.transcript_path):
             connection.sendall(live_client.BUSY)
             return
-        age_s = process_age_s(process)
-        limits = table.deadlines(environ, age_s, hurried_least_s=LEAST_S)
+        limits = table.deadlines(environ, deadline.process_age_s(process), hurried_least_s=LEAST_S)
         limit_s = table.longest_s(event.name, environ) + SLACK_S
         tenths = int(min(limit_s, MAX_LIMIT_S) * live_client.TENTHS)
         connection.sendall(live_client.ACCEPTED + bytes((tenths,)))
@@ -268,7 +264,7 @@ class Live:
             except OSError:
                 return False
 
-        def limit_of(name: str) -> Deadline:
+        def limit_of(name: str) -> deadline.Deadline:
             limit = limits(name)
             limit.is_revoked = is_revoked
             return limit
@@ -316,7 +312,7 @@ def _start(run: Callable[[], None], name: str) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _event(data: bytes, environ: Mapping[str, str]) -> Event | None:
+def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
     """Return the parsed event; None for an event without handlers, which is logged elsewhere."""
     from memory_fabric.errors import BadInput
     from memory_fabric.hooks import dispatcher  # the rehearsal imports this first

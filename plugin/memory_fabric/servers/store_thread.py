@@ -274,8 +274,7 @@ class Watch:
             if self._wanted > 1:
                 return
             self._told, self._ended = mark, threading.Event()
-        run = threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True)
-        run.start()
+        threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True).start()
 
     def stop(self) -> None:
         """Remove a subscriber."""
@@ -302,6 +301,5 @@ class Watch:
 
 def mark_of(memory: Memory) -> Mark:
     """Return a value that changes with every logged operation (files and last operations)."""
-    query = "SELECT max(seq) FROM operations"
-    rows = ((db.path, db.row(query)) for db in memory.databases())
+    rows = ((db.path, db.row("SELECT max(seq) FROM operations")) for db in memory.databases())
     return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from memory_fabric import __version__, models
+from memory_fabric import __version__, models, text
 from memory_fabric.clients.table import name_in
 from memory_fabric.health import tiers as status
 from memory_fabric.ids import short_id, timestamp
@@ -21,12 +21,9 @@ from memory_fabric.recall.review import CANDIDATE, KINDS, SHARED, UNCONFIRMED, d
 from memory_fabric.redaction import redact
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import candidates, changes, resolve
-from memory_fabric.store.history.changes import Change, who
-from memory_fabric.store.history.resolve import version_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import file_states
 from memory_fabric.store.queries import counts
-from memory_fabric.text import each_text, neutralised
 
 # Limits of what a browser can draw and search at once.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
@@ -104,7 +101,7 @@ def graph(memory: Memory, now: str, name: str = "") -> Json:
 
 def presentable(parts: Payload) -> Json:
     """Return the parts with secrets redacted and every text neutralised (`text.neutralised`)."""
-    cleaned: Json = each_text(redact.all_without_secrets(parts, {}), neutralised)
+    cleaned: Json = text.each_text(redact.all_without_secrets(parts, {}), text.neutralised)
     return cleaned
 
 
@@ -143,7 +140,7 @@ def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Jso
     values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
     when = str(record.evidence.get(models.WHEN) or "")
-    return fields | {"when": when, "version": version_of(record)}
+    return fields | {"when": when, "version": resolve.version_of(record)}
 
 
 def age_of(kind: str, at: str, now: str) -> Json:
@@ -354,7 +351,7 @@ def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> 
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
 
-    def find(change: Change, id_: str) -> Change | None:
+    def find(change: changes.Change, id_: str) -> changes.Change | None:
         return by_id.get(id_) or changes.find(memory, change.store, id_)
 
     return [
@@ -362,7 +359,7 @@ def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> 
             "id": change.id,
             "short_id": short_id(change.id),
             "at": change.at,
-            "by": who(change.by),
+            "by": changes.who(change.by),
             "what": changes.summary(change, partial(find, change)),
             "undone": change.undone,
             "entities": list(_known(named, changes.entity_names(change)))[:MAX_TOUCHED],

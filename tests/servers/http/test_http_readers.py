@@ -19,7 +19,7 @@ from starlette.responses import Response
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.servers.http.readers import ReaderPool
+from memory_fabric.servers.http.project_stores import ReaderPool
 from memory_fabric.store.memory import Memory
 from servers.http.http_server import GIVE_UP_S, Reply, Serving, serving
 

@@ -16,8 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory_fabric import ingest_protocol
-from memory_fabric.errors import BadInput
+from memory_fabric import errors, ingest_protocol
 from memory_fabric.servers.http.keys import NOBODY
 from memory_fabric.servers.http.responses import Refused, of_error
 from memory_fabric.viewer.page import content_security_policy
@@ -125,7 +124,7 @@ def checked(allowed: Sequence[str]) -> set[str]:
         if not fits or (port and not port.isdigit()):
             message = f"{name!r} is not a valid name for a Host header."
             remedy = "Write it as memory.example.org, without https:// and path."
-            raise BadInput("--allow-host", message, remedy=remedy)
+            raise errors.BadInput("--allow-host", message, remedy=remedy)
     return set(map(str.lower, allowed))
 
 

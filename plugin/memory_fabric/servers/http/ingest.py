@@ -17,12 +17,10 @@ from functools import partial
 from typing import Any
 
 import memory_fabric
-from memory_fabric import processes
+from memory_fabric import ingest_protocol, models, processes
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
-from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.models import Provenance
 from memory_fabric.servers import store_thread
-from memory_fabric.servers.http.responses import without_names
+from memory_fabric.servers.http.responses import without_path
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.setup.packages import ENTRY
 from memory_fabric.store import files
@@ -31,9 +29,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
-Waiting = tuple[Ingest, asyncio.Future[Outcome]]
+Waiting = tuple[ingest_protocol.Ingest, asyncio.Future[Outcome]]
 
-SAID_BY = Provenance(source="ingest", trust="tool")
+SAID_BY = models.Provenance(source="ingest", trust="tool")
 # The most texts in one commit: enough to hide the disk's latency, few enough to commit quickly.
 MAX_TOGETHER = 128
 # The most texts and bytes that may wait to be written.
@@ -84,7 +82,7 @@ class BatchedWriter:
         self._is_proven = False
         self._printed = ""  # The last unexpected error, kept to print each error only once.
 
-    async def accept(self, ingest: Ingest) -> Outcome:
+    async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:
         """Store a text durably and return its outcome. Raises StoreUnavailable, BadInput."""
         size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
@@ -122,9 +120,10 @@ class BatchedWriter:
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
-            why = without_names(error)
-            unforeseen = f"{type(error).__name__}: {error}"
-            if not isinstance(error, FabricError) and unforeseen != self._printed:
+            if isinstance(error, FabricError):
+                return without_path(error, error.message)
+            why, unforeseen = "The memory cannot be written.", f"{type(error).__name__}: {error}"
+            if unforeseen != self._printed:
                 print(f"memory-fabric: {unforeseen}", file=sys.stderr)  # noqa: T201
                 self._printed = unforeseen
         return why
@@ -180,7 +179,7 @@ class BatchedWriter:
         self._looking = asyncio.create_task(see())
 
 
-def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
+def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
     """Store the texts; return for each its outcome, or the error that prevented storing it."""
     store_thread.renew(memory)
     if not memory.settings.writes:
@@ -207,7 +206,7 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     return outcomes
 
 
-def _bytes_of(ingest: Ingest) -> int:
+def _bytes_of(ingest: ingest_protocol.Ingest) -> int:
     """Return the size of an item's texts in bytes; its other fields are small and not counted."""
     return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
 

@@ -10,15 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memory_fabric.config import Settings
-from memory_fabric.errors import FabricError
-from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.models import Provenance
+from memory_fabric import config, errors, ingest_protocol, models
 from memory_fabric.servers.http import page_changes
 from memory_fabric.servers.http import project_stores as pages
 from memory_fabric.servers.http.ingest import BatchedWriter, Outcome, WorkerChild
-from memory_fabric.servers.http.project_stores import ProjectStores, need_folder
-from memory_fabric.servers.http.readers import ReaderPool
+from memory_fabric.servers.http.project_stores import ProjectStores, ReaderPool, need_folder
 from memory_fabric.servers.http.requests import ChangeBody, PageQuery, model_in, query_in
 from memory_fabric.servers.http.responses import Job, PageJobs
 from memory_fabric.servers.http.routes import Store
@@ -35,7 +31,7 @@ class LocalStore(Store):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: config.Settings,
         *,
         workers: int = 1,
         only_served: bool = False,
@@ -63,7 +59,7 @@ class LocalStore(Store):
             backlog = await self.writer.backlog()
             if backlog.waiting or backlog.working:
                 self.worker.start()
-        except FabricError:
+        except errors.FabricError:
             return
         except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
             print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
@@ -83,7 +79,7 @@ class LocalStore(Store):
         """Return the result of a read-only job as a response, from a reader process if one runs."""
         return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
 
-    async def accept(self, holder: str, ingest: Ingest) -> Outcome:
+    async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome:
         return await self.writer.accept(ingest)
 
     async def ingested(self, holder: str, id_: str) -> QueuedText | None:
@@ -101,7 +97,7 @@ class LocalStore(Store):
         from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
         author, origin = self._settings.author, self._settings.origin
-        by = Provenance(source="mcp", trust="tool", author=author, origin=origin)
+        by = models.Provenance(source="mcp", trust="tool", author=author, origin=origin)
         server = MemoryServer(self._stores.served, by).server
         return StreamableHTTPSessionManager(
             server, max_request_body_size=max_bytes, max_sessions=MAX_MCP_SESSIONS

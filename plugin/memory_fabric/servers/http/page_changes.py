@@ -12,15 +12,12 @@ from memory_fabric.capture import edit
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
-from memory_fabric.recall import review
-from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.recall import agent_domains, review
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http import requests
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.store.history import changes, resolve, trace
 from memory_fabric.store.history import undo as undoing
-from memory_fabric.store.history.changes import Change
-from memory_fabric.store.history.resolve import pin
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
@@ -59,7 +56,7 @@ def carry_out(memory: Memory, asked: requests.PageChange) -> Answer:
 
 
 def _edit(memory: Memory, asked: requests.EditBody) -> Answer:
-    visible = visible_to_process(memory)
+    visible = agent_domains.visible_to_process(memory)
     visible.batch = memory.batch
     for record in (asked.record, *asked.instead_of):
         _require_as_shown(visible, record)
@@ -81,7 +78,7 @@ def _decide(memory: Memory, asked: requests.RecordBody) -> Answer:
     name = asked.record.id
     if asked.action in ("pin", "unpin"):
         off = asked.action == "unpin"
-        return _of_record("not pinned" if off else "pinned", pin(memory, name, BY, off=off))
+        return _of_record("not pinned" if off else "pinned", resolve.pin(memory, name, BY, off=off))
     if asked.action == "holds":
         return _of_record("confirmed", edit.confirm_all(memory, [name], BY)[0])
     if asked.action == "keep":
@@ -203,7 +200,7 @@ def _of_record(done: str, record: Record, replaced: Sequence[Record] = ()) -> An
     return {"done": done, "said": said, "record": record.id}
 
 
-def _code_of(chosen: Sequence[Change]) -> str:
+def _code_of(chosen: Sequence[changes.Change]) -> str:
     return _code(*(f"{change.id} {change.undone}" for change in chosen))
 
 

@@ -15,10 +15,8 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
-from memory_fabric import ingest_protocol
+from memory_fabric import errors, ids, ingest_protocol
 from memory_fabric.capture.remember import MAX_TEXT_CHARS
-from memory_fabric.errors import BadInput
-from memory_fabric.ids import timestamp
 from memory_fabric.ingest_protocol import LEFT_OUT, MAX_NAME_CHARS, Ingest
 from memory_fabric.recall import filters
 from memory_fabric.recall.agent_domains import stated_name
@@ -135,7 +133,7 @@ def _a_time(value: str) -> str:
         raise ValueError("must be a time as in ISO 8601, 2026-01-15T10:00:00Z") from error
     if time.year < FIRST_YEAR or time > datetime.now(UTC) + MAX_AHEAD:
         raise ValueError(f"must be between {FIRST_YEAR} and tomorrow")
-    return timestamp(max(0.0, seconds))
+    return ids.timestamp(max(0.0, seconds))
 
 
 Name = Annotated[
@@ -348,7 +346,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
         if field is not None and field.annotation not in (str, int):
             values[name] = texts
         elif field is not None and len(texts) > 1:
-            raise BadInput(name, f"{name} is given more than once.", remedy="Send it once.")
+            raise errors.BadInput(name, f"{name} is given more than once.", remedy="Send it once.")
         elif field is None or texts[0]:
             values[name] = texts[0]
     try:
@@ -358,4 +356,4 @@ def query_in(request: Request, model: type[Model]) -> Model:
         # Redact before cutting, because half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
         remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
-        raise BadInput(name, f"{name} {why}.", remedy=remedy) from error
+        raise errors.BadInput(name, f"{name} {why}.", remedy=remedy) from error

@@ -95,9 +95,13 @@ def of_error(error: Exception) -> Response:
     """Return the redacted response for an exception; print any that is not a FabricError."""
     if isinstance(error, Refused):
         return error.answer
+    if isinstance(error, HTTPException):
+        phrase = HTTPStatus(error.status_code).phrase
+        code = phrase.lower().replace(" ", "_")
+        return Refused(error.status_code, code, f"{phrase}.", headers=error.headers).answer
     for kind, status, code, headers in STATUSES:
         if isinstance(error, kind):
-            texts = (_without_path(error, text) for text in (error.message, error.remedy))
+            texts = (without_path(error, text) for text in (error.message, error.remedy))
             field = without_secrets(getattr(error, "field", ""))
             refused = Refused(
                 status, code, *map(without_secrets, texts), field=field, headers=headers
@@ -110,25 +114,12 @@ def of_error(error: Exception) -> Response:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
+    """Return the response for an exception of an endpoint, an unknown path, or a wrong method."""
     return of_error(error)
 
 
-async def of_route(_request: Request, error: Exception) -> Response:
-    """Return the response for an unknown path, or for a method that the path does not support."""
-    assert isinstance(error, HTTPException)
-    phrase = HTTPStatus(error.status_code).phrase
-    code = phrase.lower().replace(" ", "_")
-    return Refused(error.status_code, code, f"{phrase}.", headers=error.headers).answer
-
-
-def without_names(error: Exception) -> str:
-    """Return the message of an error for clients, without file names."""
-    if not isinstance(error, FabricError):
-        return "The memory cannot be written."
-    return _without_path(error, error.message)
-
-
-def _without_path(error: FabricError, text: str) -> str:
+def without_path(error: FabricError, text: str) -> str:
+    """Return a text of an error for clients, without the name of the error's file."""
     path = getattr(error, "path", "")
     begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
     return begun.replace(path, "the memory") if path else text

@@ -19,16 +19,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from memory_fabric import __version__, ids, ingest_protocol
-from memory_fabric.errors import FabricError, StoreUnavailable
-from memory_fabric.ingest_protocol import Ingest
+from memory_fabric import __version__, errors, ids, ingest_protocol
 from memory_fabric.language import times
 from memory_fabric.recall import filters
 from memory_fabric.servers.http import requests
 from memory_fabric.servers.http.guard import FRONT, HOLDER
 from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.servers.http.project_stores import recalled
-from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, of_fault, of_route
+from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, of_fault
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
@@ -40,34 +38,26 @@ MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """Memory behind the application; `holder` identifies the key of a request (guard.Holders)."""
+    """Memory behind the application; `holder` identifies the key of a request (guard.Holders).
+
+    `begin` starts what requests need, `end` stops it. `admit` raises Unauthorized for an invalid
+    key. `answer` returns the result of `job(memory)` as JSON; `accept` stores a text durably in the
+    ingest queue, `ingested` returns its state, None for an unknown id; all raise FabricError.
+    `reasons` returns why a text sent now would not be stored or processed, and `mcp_manager` the
+    SDK's manager of MCP sessions over streamable HTTP.
+    """
 
     page: PageJobs
     more_routes: list[Route]
 
-    async def begin(self) -> None:
-        """Start what requests need."""
-
-    async def end(self) -> None:
-        """Stop everything that `begin` and the requests have started."""
-
-    async def admit(self, holder: str) -> None:
-        """Raise Unauthorized if this holder's key is not valid."""
-
-    async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Return the result of `job(memory)` as a JSON response. Raises FabricError."""
-
-    async def accept(self, holder: str, ingest: Ingest) -> Outcome:
-        """Store a text durably in the ingest queue. Raises FabricError."""
-
-    async def ingested(self, holder: str, id_: str) -> QueuedText | None:
-        """Return the state of an ingested text; None for an unknown id. Raises FabricError."""
-
-    async def reasons(self) -> list[str]:
-        """Return the reasons why a text sent now would not be stored or processed."""
-
-    def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the SDK's manager of MCP sessions over streamable HTTP."""
+    async def begin(self) -> None: ...
+    async def end(self) -> None: ...
+    async def admit(self, holder: str) -> None: ...
+    async def answer(self, holder: str, job: Job, project: str = "") -> Response: ...
+    async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome: ...
+    async def ingested(self, holder: str, id_: str) -> QueuedText | None: ...
+    async def reasons(self) -> list[str]: ...
+    def mcp_manager(self, max_bytes: int) -> Any: ...
 
 
 def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: True) -> Starlette:
@@ -99,7 +89,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             finally:
                 await store.end()
 
-    faults = dict.fromkeys((Refused, FabricError, Exception), of_fault)
+    faults = (HTTPException, Refused, errors.FabricError, Exception)
     app = Starlette(
         routes=[
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
@@ -117,7 +107,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             Route("/openapi.json", described),
             *store.more_routes,
         ],
-        exception_handlers={HTTPException: of_route, **faults},
+        exception_handlers=dict.fromkeys(faults, of_fault),
         lifespan=living,
     )
     # A path with an extra slash is a different path and is not redirected.
@@ -231,7 +221,7 @@ class McpEndpoint:
             opening = self._opening = asyncio.create_task(self._open())
         manager = await asyncio.shield(opening)
         if self._end.is_set():
-            raise StoreUnavailable("", "The server is shutting down.")
+            raise errors.StoreUnavailable("", "The server is shutting down.")
         await manager.handle_request(scope, replay, send)
 
     async def close(self) -> None:

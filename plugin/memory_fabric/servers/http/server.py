@@ -30,7 +30,7 @@ from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.guard import Guard, Names, Rate, checked
 from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.local_store import LocalStore
-from memory_fabric.servers.http.readers import MAX_READERS
+from memory_fabric.servers.http.project_stores import MAX_READERS
 from memory_fabric.servers.http.routes import application
 from memory_fabric.sharing.team import ties
 
@@ -104,7 +104,7 @@ class Listener:
         """The server's address as a URL."""
         return f"http://{self.host}:{self.port}/"
 
-    def _serve(self, config: uvicorn.Config) -> None:
+    def serve(self, config: uvicorn.Config) -> None:
         """Serve requests until SIGINT or SIGTERM, even if the signal came before the start."""
         if self._is_over:
             return
@@ -189,7 +189,7 @@ class Server(Listener):
             from memory_fabric.sharing.team import follower  # imported only for a shared log
 
             follower.start(lambda: self._settings)
-        self._serve(config_for(guard))
+        self.serve(config_for(guard))
         store.close()
 
 
@@ -219,11 +219,7 @@ class TeamServer(Listener):
         settings = settings._replace(session="")
         cookie = f"memory-fabric-team-{self.port}"
         app = partial(_team_app, settings, dsn, space, read, insecure, self.names, cookie)
-        self._config = config_for(app, workers)
-
-    def run(self) -> None:
-        """Serve requests until SIGINT or SIGTERM."""
-        self._serve(self._config)
+        self.run = partial(self.serve, config_for(app, workers))
 
 
 def _team_app(

@@ -23,17 +23,13 @@ from psycopg.types.json import set_json_loads
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
-from memory_fabric.servers.http import team_keys
-from memory_fabric.servers.http.responses import Unauthorized
-from memory_fabric.servers.http.team_memory import TeamMemory
-from memory_fabric.servers.http.team_queries import of_database, of_log
-from memory_fabric.servers.http.team_words import Vocabulary
+from memory_fabric.servers.http import responses, team_keys, team_memory, team_rows, team_words
 from memory_fabric.sharing.server import connect
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import TeamError
 
 T = TypeVar("T")
-TeamJob = Callable[[TeamMemory], T]
+TeamJob = Callable[[team_memory.TeamMemory], T]
 
 # Threads, each with a connection: a request mostly waits for the database.
 THREADS = 4
@@ -64,7 +60,7 @@ class Access:
         self._replica = Connections(read, insecure=insecure) if read else None
         # The reason for not using the replica, and the time until which it is not used.
         self.without_replica, self._retry_at = "", 0.0
-        self._vocabulary = Vocabulary()
+        self._vocabulary = team_words.Vocabulary()
         self._answers: dict[Hashable, tuple[int, float, Any]] = {}
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
@@ -149,7 +145,7 @@ class Access:
         member = team_keys.holder_of(connection, bytes.fromhex(holder))
         if member is None or member.space != self.space:
             remedy = "Ask an owner of the space: memory-fabric serve --team DSN --new-key."
-            raise Unauthorized("The key is missing or not valid.", remedy=remedy)
+            raise responses.Unauthorized("The key is missing or not valid.", remedy=remedy)
         return member
 
     async def in_thread(self, job: Callable[[], T]) -> T:
@@ -172,11 +168,11 @@ class Access:
         for connections in filter(None, (self._primary, self._replica)):
             connections.close()
 
-    def memory_of(self, connection: Connection, holder: team_keys.Holder) -> TeamMemory:
+    def memory_of(self, connection: Connection, holder: team_keys.Holder) -> team_memory.TeamMemory:
         """Return the team's memory as the key's holder sees it, within the current transaction."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
-        return TeamMemory(
+        return team_memory.TeamMemory(
             self.settings, connection, holder.space, holder.member, self._vocabulary, domains
         )
 
@@ -197,11 +193,11 @@ class Connections:
         try:
             return job(connection)
         except TeamError as error:
-            raise of_log(error) from error
+            raise team_rows.of_log(error) from error
         except psycopg.Error as error:
             # Usually the server was restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
-                raise of_database(error) from error
+                raise team_rows.of_database(error) from error
         finally:
             if connection.closed:
                 connection.close()
@@ -220,6 +216,6 @@ class Connections:
                 self._dsn, insecure=self._insecure, application=APPLICATION
             )
         except TeamError as error:
-            raise of_log(error) from error
+            raise team_rows.of_log(error) from error
         set_json_loads(orjson.loads, connection)
         return connection

@@ -10,9 +10,8 @@ from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.sharing.server import connect, versions
+from memory_fabric.sharing.server import connect, translate, versions
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import NotAMember
 
 KEY_BYTES = 32
@@ -48,7 +47,7 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
         raise BadInput("--domain", f"{domain!r} is no domain.", remedy="Use letters and digits.")
     key = secrets.token_urlsafe(KEY_BYTES)
     given = (space, member, name, stated_name(domain), digest(key), digest(cookie_of(key)))
-    with translated(f"Cannot make a key of {member}"), connection.transaction():
+    with translate.translated(f"Cannot make a key of {member}"), connection.transaction():
         try:
             connection.execute("SELECT memory_fabric.add_key(%s, %s, %s, %s, %s, %s)", given)
         except psycopg.errors.UniqueViolation:
@@ -68,13 +67,13 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
 def kept(connection: Connection, space: str) -> list[MemberKey]:
     """Return the keys of a space that the caller may see, oldest first."""
     query = "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)"
-    with translated("Cannot list the keys"):
+    with translate.translated("Cannot list the keys"):
         return [MemberKey(*row) for row in connection.execute(query, (space,))]
 
 
 def drop(connection: Connection, space: str, name: str) -> None:
     """Delete the key with this name. Raises NotFound."""
-    with translated(f"Cannot delete the key {name}"):
+    with translate.translated(f"Cannot delete the key {name}"):
         row = connection.execute("SELECT memory_fabric.drop_key(%s, %s)", (space, name)).fetchone()
     if row is None or not row[0]:
         raise NotFound(name, f"There is no key {name}.", remedy="List them with --list-keys.")
@@ -106,7 +105,7 @@ def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
     connection = connect.connect(dsn, insecure=insecure)
     try:
         versions.expect(connection)
-        with translated("Cannot list the spaces"):
+        with translate.translated("Cannot list the spaces"):
             rows = connection.execute("SELECT memory_fabric.spaces_of_caller()").fetchall()
     finally:
         connection.close()

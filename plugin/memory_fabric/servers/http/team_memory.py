@@ -9,14 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric import ids
-from memory_fabric.config import Settings
-from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
+from memory_fabric import config, errors, ids
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity, Operation, Provenance, Record
-from memory_fabric.servers.http.team_queries import of_log
 from memory_fabric.servers.http.team_reader import TeamReader
-from memory_fabric.servers.http.team_rows import SCOPE
+from memory_fabric.servers.http.team_rows import SCOPE, of_log
 from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.own import value_of
@@ -42,7 +39,7 @@ class TeamMemory(Memory):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: config.Settings,
         connection: Connection,
         space: str,
         member: str,
@@ -77,7 +74,7 @@ class TeamMemory(Memory):
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
         if create:
-            raise StoreUnavailable("", "A shared server keeps no sessions.")
+            raise errors.StoreUnavailable("", "A shared server keeps no sessions.")
         return None
 
     def remember(
@@ -92,7 +89,7 @@ class TeamMemory(Memory):
         """Store a record for the team and return it, or the existing record that it repeats."""
         if record.scope != SCOPE:
             text = f"This server keeps what is for the team, not for the scope {record.scope}."
-            raise BadInput("scope", text, remedy="Leave the scope out.")
+            raise errors.BadInput("scope", text, remedy="Leave the scope out.")
         domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
         by = by._replace(domain=domain)
         return super().remember(record._replace(domain=domain), by, supersedes, echo=echo, at=at)
@@ -152,7 +149,7 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
     except TeamError as error:
         raise of_log(error) from error
     if reasons:
-        raise FabricError(f"The shared log refuses this: {reasons[0]}.")
+        raise errors.FabricError(f"The shared log refuses this: {reasons[0]}.")
 
 
 def undo_last(memory: TeamMemory) -> int:
@@ -206,7 +203,7 @@ def _add_observations(memory: TeamMemory, operation: Operation) -> Result:
     statements, results = [], []
     for name, addition in zip(names, additions, strict=True):
         if name not in existing:
-            raise NotFound(name, f"Entity with name {name} not found")
+            raise errors.NotFound(name, f"Entity with name {name} not found")
         texts = _new_texts(memory, name, list(dict.fromkeys(addition["contents"])))
         statements += [_observation(operation, name, text) for text in texts]
         results.append({"entityName": name, "addedObservations": texts})

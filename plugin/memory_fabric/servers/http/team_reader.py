@@ -10,10 +10,8 @@ from typing import Any
 import psycopg
 
 from memory_fabric.models import Entity, Filters, Relation
-from memory_fabric.servers.http import team_rows
-from memory_fabric.servers.http.team_queries import SpaceQueries
-from memory_fabric.servers.http.team_rows import STORE, Row
-from memory_fabric.servers.http.team_words import RANKED_ROWS, SPARE, Vocabulary, word_query
+from memory_fabric.servers.http import team_rows, team_words
+from memory_fabric.servers.http.team_rows import STORE, Row, SpaceQueries
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.queries.graph import NOW
@@ -39,7 +37,7 @@ class TeamReader(SpaceQueries, Reader):
         connection: Connection,
         space: str,
         member: str,
-        vocabulary: Vocabulary,
+        vocabulary: team_words.Vocabulary,
         domains: Sequence[str] | None = None,
     ) -> None:
         super().__init__(connection, space, member, domains)
@@ -232,13 +230,13 @@ class TeamReader(SpaceQueries, Reader):
         terms = [*phrases, *(word for group in groups for word in group)]
         query = None
         if condition is not None and terms:
-            query = word_query(groups, *self._statistics(terms), limit, phrases)
+            query = team_words.word_query(groups, *self._statistics(terms), limit, phrases)
         if query is not None:
             scores: dict[str, float] = {}
             searched, scoring = list(kinds), (list(query.groups), list(query.weights))
             for function, matching, budget in (
-                ("find_heads", query.ranked, RANKED_ROWS),
-                ("find_newest_heads", query.newest, SPARE * limit),
+                ("find_heads", query.ranked, team_words.RANKED_ROWS),
+                ("find_newest_heads", query.newest, team_words.SPARE * limit),
             ):
                 if matching and len(scores) < limit:
                     ranked = self.query(
@@ -254,10 +252,7 @@ class TeamReader(SpaceQueries, Reader):
 
     def _statistics(self, terms: Sequence[str]) -> tuple[Mapping[str, Any], int]:
         try:
-            return (
-                self._vocabulary.look_up(self._connection, self._space, terms),
-                self._vocabulary.count_rows(self._connection, self._space),
-            )
+            return self._vocabulary.look_up(self._connection, self._space, terms)
         except psycopg.Error as error:
             raise self.failure(error) from error
 

@@ -1,23 +1,40 @@
-"""Conversion of the shared log's rows into recall's candidates, validated as in git sharing.
+"""Rows of a space of the shared log: queries by key, name and kind, and what the rows state.
 
-The caller's own statements keep their trust; those of other members are "foreign".
+Functions in the database's schema find the ids (sharing/server/schema/010_search.sql); the rows are
+then read as the requesting member, under the log's row-level security. Statements are validated as
+in git sharing: the caller's own statements keep their trust, those of other members are "foreign".
 """
 
-from collections.abc import Iterable, Mapping
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
-from memory_fabric.sharing.git import claims_read
-from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.replica.heads import NAMELESS
-from memory_fabric.store.queries.search import Candidate
+import psycopg
 
-STORE = "team"
-SCOPE = "team"
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
+from memory_fabric.models import CONFIRMED, CONTRADICTS, Filters, Relation
+from memory_fabric.servers.http.responses import Forbidden
+from memory_fabric.sharing.git import claims_read
+from memory_fabric.sharing.replica import heads, wire
+from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.translate import team_error
+from memory_fabric.sharing.team import errors
+from memory_fabric.store.queries.search import EVERYTHING, Candidate
+
+STORE = SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 # Values of trust that are accepted from the caller's own part of a record.
 TRUSTS = frozenset(("user", "assistant", "tool"))
+# Maximum number of statements of each kind about a list of entities.
+MAX_ABOUT = 10_000
+COUNTED = {
+    "records": wire.RECORD,
+    "entities": wire.ENTITY,
+    "observations": wire.OBSERVATION,
+    "relations": wire.RELATION,
+}
 
 
 class Row(NamedTuple):
@@ -153,7 +170,7 @@ def relation_in(row: Row) -> Relation | None:
 
 def author_of(row: Row) -> str:
     """Return the author's name in a form that is safe to show in a line of text."""
-    return claims_read.name_in(row.author) or NAMELESS
+    return claims_read.name_in(row.author) or heads.NAMELESS
 
 
 def trust_of(author: str, member: str) -> str:
@@ -172,3 +189,163 @@ def said_of(kind: str, value: object) -> str:
     if kind == wire.ENTITY:
         return f"{value.get('name')} ({value.get('type')})"
     return f"{value.get('entity')}: {value.get('text')}"
+
+
+class SpaceQueries:
+    """Queries on one space in one transaction; only `domains` are visible, or all if it is None.
+
+    `failed` is the first error of the database, which ends the transaction.
+    """
+
+    def __init__(
+        self, connection: Connection, space: str, member: str, domains: Sequence[str] | None = None
+    ) -> None:
+        self.failed: FabricError | None = None
+        self._connection, self._space = connection, space
+        self._member, self._domains = member, domains
+
+    def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
+        """Return the current statement for each of these keys, preferably the caller's own."""
+        condition = self.condition(filters)
+        if condition is None:
+            return []
+        return self.fetched(self.ids("heads_of", list(keys), False, condition))
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of visible records, entities, observations and relations."""
+        rows = self.call("count_kinds", self.condition(EVERYTHING), columns="kind, count")
+        counts = {str(kind): int(count) for kind, count in rows}
+        return {name: counts.get(kind, 0) for name, kind in COUNTED.items()}
+
+    def own(self, keys: Sequence[str]) -> list[Row]:
+        """Return the caller's own current statements for these keys."""
+        last = {row.key: row for row in self._rows(self.ids("heads_of", list(keys), True, "{}"))}
+        return [row for row in last.values() if row.value]
+
+    def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[Row]:
+        """Return all members' statements about these entities, at most `most` of each kind."""
+        wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
+        if not wanted or condition is None:
+            return []
+        ids = self.ids("related_heads", wanted, condition, most)
+        for kind in (wire.ENTITY, wire.OBSERVATION):
+            ids += self.ids("newest_heads", kind, wanted, condition, most)
+        # The names that a row of the graph is about are in one or two of its fields.
+        fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
+        return [
+            row
+            for row in self._rows(ids)
+            if any(row.value.get(name) in wanted for name in fields.get(row.kind, ("entity",)))
+        ]
+
+    def records_ending(self, ending: str) -> list[Row]:
+        """Return the records whose id ends with this text."""
+        return self.fetched(self.ids("records_ending", ending))
+
+    def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
+        """Return all statements for these keys as (author, time, kind, value), newest first.
+
+        The value of a withdrawal is None. Replaced statements are available for 30 days.
+        """
+        sql = (
+            "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
+            "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
+            "FROM memory_fabric.operations WHERE space = %s AND op_id IN ("
+            "SELECT memory_fabric.history_of(%s, %s)) ORDER BY seq DESC LIMIT %s"
+        )
+        rows = self.query(sql, (self._space, self._space, list(keys), limit))
+        return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
+
+    def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
+        """Return (sequence number, name) of entities stated after a sequence number."""
+        condition = self.condition(EVERYTHING)
+        rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
+        return [(int(place), str(name)) for place, name in rows]
+
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises StoreUnavailable, Forbidden, DeadlinePassed."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except psycopg.Error as error:
+            raise self.failure(error) from error
+
+    def call(self, function: str, *values: object, columns: str = "*") -> list[tuple[Any, ...]]:
+        """Call a function of the schema for this space; return its rows. Raises as `query`."""
+        holes = ", ".join(["%s"] * (1 + len(values)))
+        sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
+        return self.query(sql, (self._space, *values))
+
+    def ids(self, function: str, *values: object) -> list[str]:
+        """Call a function of the schema; return the first column, which contains ids of the log."""
+        return [str(row[0]) for row in self.call(function, *values)]
+
+    def fetched(self, ids: Iterable[object]) -> list[Row]:
+        """Return one of these rows for each key: the caller's own, else the oldest."""
+        chosen: dict[str, Row] = {}
+        for row in self._rows(ids):
+            if row.value and (row.key not in chosen or row.author == self._member):
+                chosen[row.key] = row
+        return list(chosen.values())
+
+    def _rows(self, ids: Iterable[object]) -> list[Row]:
+        """Return the rows that the member may read, by clock. A withdrawn value is empty."""
+        wanted = [str(id_) for id_ in ids]
+        if not wanted:
+            return []
+        sql = (
+            "SELECT op_id, seq, author::text, kind, key, payload -> 'value' "
+            "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
+            "AND NOT superseded ORDER BY payload ->> 'clock', op_id"
+        )
+        return [
+            Row(str(id_), seq, author, kind, key, value if isinstance(value, dict) else {})
+            for id_, seq, author, kind, key, value in self.query(sql, (self._space, wanted))
+        ]
+
+    def condition(self, filters: Filters) -> str | None:
+        """Return the filters as JSON for memory_fabric.is_allowed; None if no row can match."""
+        if filters.sessions or (filters.scopes and SCOPE not in filters.scopes):
+            return None
+        condition: dict[str, Any] = {
+            name: [text.lower() for text in getattr(filters, name)]
+            for name in ("types", "categories", "projects")
+        }
+        condition |= {
+            name: getattr(filters, name) for name in ("agents", "since", "before", "as_of")
+        }
+        condition = {name: value for name, value in condition.items() if value}
+        if self._domains is not None:
+            condition["domains"] = list(self._domains)
+        return json.dumps(condition)
+
+    def failure(self, error: psycopg.Error) -> FabricError:
+        """Return the request's error for a database error, and save the first one as `failed`."""
+        translated = of_database(error)
+        if self.failed is None and not isinstance(translated, DeadlinePassed):
+            self.failed = translated
+        return translated
+
+
+def of_database(error: psycopg.Error) -> FabricError:
+    """Convert an error of the database or its driver into the error that a request reports."""
+    return of_log(team_error(error, "Cannot answer"))
+
+
+def of_log(error: errors.TeamError) -> FabricError:
+    """Convert an error of the shared log into the error of a request, without the address."""
+    if isinstance(error, errors.TooSlow):
+        return DeadlinePassed("The database took too long for an answer.", remedy="Ask for less.")
+    if isinstance(error, errors.ServerReadOnly):
+        text = "The team's database accepts no writes now: it is a replica or in read-only mode."
+        remedy = "Reading works; write again when the failover has ended."
+        return StoreUnavailable("", text, remedy=remedy)
+    if isinstance(error, errors.NotAMember | errors.NotAllowed):
+        text = "The member of this key may not do this in the space."
+        remedy = "Ask an owner of the space: memory-fabric team add MEMBER."
+        return Forbidden(text, remedy=remedy)
+    if isinstance(error, errors.NoAnswer | errors.ServerFull | errors.LoginFailed):
+        remedy = "It comes back by itself as soon as the database answers."
+        return StoreUnavailable("", "The team's database does not answer.", remedy=remedy)
+    print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
+    remedy = "The terminal of memory-fabric serve shows the error."
+    return FabricError("The team's database could not answer this.", remedy=remedy)

@@ -1,4 +1,4 @@
-"""The HTTP application's store for a team's shared log, with its queue of texts to ingest.
+"""The HTTP application's store for a team's shared log: the page's data, and texts to ingest.
 
 The queue is a table. A worker locks a row while it processes the text (FOR UPDATE SKIP LOCKED), in
 one transaction as the text's member; if a worker dies, the text stays in the queue. Only the
@@ -8,6 +8,7 @@ records made from a text are stored, since turns are never sent to the shared lo
 import asyncio
 import sys
 import threading
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memory_fabric import ids
+from memory_fabric import __version__, ids
 from memory_fabric.capture.remember import state
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.ingest import parts
 from memory_fabric.ingest_protocol import Ingest
-from memory_fabric.servers.http import team_keys, team_page
+from memory_fabric.language import times
+from memory_fabric.language.concepts import concepts
+from memory_fabric.redaction import redact
+from memory_fabric.servers.http import team_keys, team_rows
 from memory_fabric.servers.http.guard import HOLDER
 from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.servers.http.keys import NOBODY
@@ -31,13 +35,21 @@ from memory_fabric.servers.http.responses import Job, PageJobs, answered
 from memory_fabric.servers.http.routes import Store
 from memory_fabric.servers.http.team_access import Access
 from memory_fabric.servers.http.team_memory import TeamMemory, undo_last
+from memory_fabric.servers.http.team_rows import COUNTED, Row
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store import write
 from memory_fabric.store.operations.ingest import digest
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, QueuedText
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, name_key, neutralised, one_line
+from memory_fabric.viewer.picture import age_of, presentable
 
+# Limits for what a browser can draw and search smoothly; the server's search finds the rest.
+LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
+SHOWN = (
+    "id type what why alternatives outcome category scope domain trust author source agent "
+    "confidence pinned valid_from valid_to superseded_by"
+).split()
 UNDO_PATH = "/v1/memory/undo"
 # Seconds that a running request or text has to finish at shutdown.
 CLOSE_GRACE_S = 2.0
@@ -103,8 +115,7 @@ class TeamStore(Store):
     ) -> None:
         self._access = Access(settings, dsn, space, read, insecure=insecure)
         self._worker = Worker(self._access)
-        jobs = (team_page.picture, team_page.explained, team_page.history, self._status)
-        self.page = PageJobs(*jobs, team_page.projects)
+        self.page = PageJobs(picture, explained, history, self._status, projects)
         self.more_routes = [Route(UNDO_PATH, self._undo, methods=["POST"])]
 
     async def begin(self) -> None:
@@ -122,8 +133,7 @@ class TeamStore(Store):
         """Respond with a reading job's result, cached by its parameters except `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
-            asked = (item for item in job.keywords.items() if item[0] != "now")
-            question = (job.func, *asked)
+            question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))
         body = await self._access.read(holder, lambda memory: answered(memory, job).body, question)
         return Response(body, media_type=JSON_TYPE)
 
@@ -152,12 +162,12 @@ class TeamStore(Store):
         return team_tools.manager(self._access, max_bytes)
 
     def _status(self, memory: Any) -> dict[str, Any]:
-        status = team_page.status(memory)
+        log_status = status(memory)
         reason = self._access.without_replica
         if reason:
             text = f"The replica is not asked, the primary answers: {reason}"
-            status["tiers"][0]["findings"].append({"reason": text, "remedy": CHECK_REPLICA})
-        return status
+            log_status["tiers"][0]["findings"].append({"reason": text, "remedy": CHECK_REPLICA})
+        return log_status
 
     async def _undo(self, request: Request) -> Response:
 
@@ -276,3 +286,151 @@ def _stored_records(memory: TeamMemory, text: Claimed) -> list[str]:
         state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})
     )
     return list(dict.fromkeys(record.id for record in stored if record is not None))
+
+
+def picture(memory: TeamMemory) -> dict[str, Any]:
+    """Return the team's newest memories for the page, in the form of viewer.picture."""
+    now = ids.timestamp()
+    shown = {name: memory.reader.newest(kind, LIMITS[name]) for name, kind in COUNTED.items()}
+    fields = (team_rows.record_fields(row, memory.member) for row in shown["records"])
+    records = [record for record in fields if record is not None]
+    entities = _entities(shown, records, memory.member, now)
+    numbers = {name: number for number, name in enumerate(entities)}
+    by_key = {name_key(name): number for name, number in numbers.items()}
+    sizes = {name: len(rows) for name, rows in shown.items()} | {"records": len(records)}
+    counts = memory.reader.counts()
+    left_out = {name: max(0, counts[name] - count) for name, count in sizes.items()}
+    whole = {
+        "version": __version__,
+        "made_at": now,
+        "live": True,
+        "project": {"name": memory.space, "id": memory.space},
+        "entities": list(entities.values()),
+        "relations": _relations(shown["relations"], numbers),
+        "records": [_record(record, by_key, now) for record in records],
+        "changes": [],
+        "tiers": status(memory)["tiers"],
+        "left_out": left_out | {"changes": 0},
+    }
+    return presentable(whole)
+
+
+def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
+    """Return the best memories for a query, with the words that were searched for."""
+    from memory_fabric.recall.explain import answer_as_json  # imported with the first query
+    from memory_fabric.recall.pipeline import Fabric
+
+    now = ids.timestamp()
+    then = times.stated(as_of, now, "as_of") if as_of else ""
+    answer = Fabric(memory, now).recall(q, limit=limit, as_of=then, explain=bool(q))
+    searched = [{"word": c.text, "strength": c.strength} for c in concepts(answer.query)]
+    return answer_as_json(answer) | {"searched": searched, "silence": ""}
+
+
+def projects(_memory: TeamMemory) -> dict[str, Any]:
+    """Return an empty list, which the page requests of every server: a team has one memory."""
+    return {"projects": [], "served": ""}
+
+
+def status(memory: TeamMemory) -> dict[str, Any]:
+    """Return the state of the shared log as the only tier."""
+    tier: dict[str, Any] = {
+        "tier": "graph",
+        "state": "healthy",
+        "where": f"the space {memory.space} of a shared log",
+        "counts": memory.reader.counts(),
+        "written_at": "",
+        "read_at": ids.timestamp(),
+        "queue": {"count": 0, "oldest_s": 0.0},
+        "findings": [],
+        "backup": None,
+    }
+    return {"tiers": [tier]}
+
+
+def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
+    """Return the statements about an entity, newest first, in the form of local changes."""
+    keys = [row.key for row in memory.reader.about([name])] if name else []
+    return [
+        {
+            "id": f"{author} {at}",
+            "kind": kind,
+            "at": at,
+            "what": neutralised(redact.without_secrets(team_rows.said_of(kind, value))),
+            "by": {"author": author, "trust": team_rows.trust_of(author, memory.member)},
+            "undone": value is None,
+        }
+        for author, at, kind, value in memory.reader.versions(keys, limit)
+    ]
+
+
+def _entities(
+    shown: Mapping[str, Iterable[Row]], records: Iterable[dict[str, Any]], member: str, now: str
+) -> dict[str, dict[str, Any]]:
+    """Return all entities by name: stated ones, and those mentioned by other statements."""
+    entities: dict[str, dict[str, Any]] = {}
+
+    def named(name: str, type_: str = "", domain: str = "general", at: str = "") -> dict[str, Any]:
+        unstated = {"aliases": [], "observations": [], "trust": team_rows.FOREIGN, "at": at}
+        basic = {"name": name, "type": type_ or "unknown", "domain": domain}
+        entity = entities.setdefault(name, basic | unstated | {"scope": team_rows.SCOPE})
+        entity["at"] = max(entity["at"], at)
+        return entity
+
+    for row in shown["entities"]:
+        statement = team_rows.said_in(row)
+        if statement is not None:
+            entity = named(statement.name, statement.type, statement.domain, statement.created_at)
+            trust = team_rows.trust_of(row.author, member)
+            entity |= {"aliases": list(statement.aliases), "trust": trust}
+    for row in shown["observations"]:
+        statement = team_rows.said_in(row)
+        if statement is not None:
+            entity = named(statement.name, "", statement.domain, statement.created_at)
+            trust = team_rows.trust_of(row.author, member)
+            observation = {"text": statement.text, "at": statement.created_at, "trust": trust}
+            observation |= {"source": row.author, "domain": statement.domain}
+            observation |= {"scope": team_rows.SCOPE, "session": "", "agent": "", "record": ""}
+            entity["observations"].append(observation)
+    for row in shown["relations"]:
+        relation = team_rows.relation_in(row)
+        for end in (relation.source, relation.target) if relation is not None else ():
+            named(end)
+    for record in records:
+        for name, kind in record["entities"]:
+            named(name, kind, record["domain"], record["created_at"])
+    for entity in entities.values():
+        entity |= age_of(entity["type"], entity["at"], now)
+    return dict(list(entities.items())[: LIMITS["entities"]])
+
+
+def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the relations between these entities; `numbers` are their positions by name."""
+    return [
+        {
+            "from": numbers[relation.source],
+            "to": numbers[relation.target],
+            "type": relation.type,
+            "at": str(row.value.get("created_at") or ""),
+            "domain": str(row.value.get("domain") or "general"),
+            "record": "",
+        }
+        for row in rows
+        if (relation := team_rows.relation_in(row)) is not None
+        and {relation.source, relation.target} <= numbers.keys()
+    ]
+
+
+def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str, Any]:
+    age = age_of(value["type"], value["created_at"], now)
+    about = (by_key.get(name_key(name)) for name, _ in value["entities"])
+    return {name: value[name] for name in SHOWN} | {
+        "short_id": ids.short_id(value["id"]),
+        "session": "",
+        "status": "active",
+        "at": value["created_at"],
+        "stale": age["stale"] and not value["pinned"],
+        "days": age["days"],
+        "entities": [number for number in about if number is not None],
+        "changed_files": {},
+    }

@@ -17,12 +17,9 @@ from memory_fabric.capture.remember import state
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.redaction.redact import without_secrets
+from memory_fabric.servers.http import guard, team_access, team_rows
 from memory_fabric.servers.http import team_memory as writes
-from memory_fabric.servers.http import team_rows
-from memory_fabric.servers.http.guard import HOLDER
-from memory_fabric.servers.http.team_access import Access
 from memory_fabric.servers.http.team_memory import TeamMemory
-from memory_fabric.servers.http.team_rows import Row
 from memory_fabric.servers.mcp import graph_view, memory_tools, sdk_server
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
@@ -119,8 +116,7 @@ def search_nodes(team: Any, arguments: Arguments, said_by: Provenance) -> Outcom
     """Return the entities that match the query, best first, and their relations."""
     if not arguments["query"].strip():
         return read_graph(team, arguments, said_by)
-    names = team.reader.named_like(arguments["query"], PAGE_ENTITIES)
-    return _answer(team, names)
+    return _answer(team, team.reader.named_like(arguments["query"], PAGE_ENTITIES))
 
 
 def open_nodes(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
@@ -180,7 +176,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
     return Graph(tuple(entities), tuple(relations))
 
 
-def _named(memory: TeamMemory, text: str) -> list[Row]:
+def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
     """Return the record whose id ends so; [] if the text is no id. Raises NotFound, BadInput."""
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
@@ -194,7 +190,7 @@ def _named(memory: TeamMemory, text: str) -> list[Row]:
     return rows
 
 
-def _line(row: Row) -> str:
+def _line(row: team_rows.Row) -> str:
     short = f" {ids.short_id(row.key)}" if row.kind == wire.RECORD else ""
     return f"{row.kind}{short} of {row.author}: {_text(row.kind, row.value)}"
 
@@ -212,7 +208,7 @@ class _Failed(Exception):
         self.outcome = outcome
 
 
-def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
+def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
     """Return the handler of MCP over streamable HTTP. Each request is independent, and runs as the
     member of its key.
 
@@ -248,4 +244,4 @@ def manager(access: Access, max_bytes: int) -> StreamableHTTPSessionManager:
 
 
 def _holder(context: Context) -> str:
-    return str(context.request.scope[HOLDER])  # type: ignore[union-attr]
+    return str(context.request.scope[guard.HOLDER])  # type: ignore[union-attr]

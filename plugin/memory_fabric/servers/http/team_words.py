@@ -103,27 +103,22 @@ def _selective(
     for group in telling:
         budget -= group.share * rows
         (rare if budget >= 0 else frequent).append(group)
-    quorum, holding = _quorum(frequent[:MAX_IN_QUORUM], rows, limit)
+    frequent = frequent[:MAX_IN_QUORUM]
+    quorum, holding = _any_of(frequent), rows * sum(group.share for group in frequent)
+    # Require as many of the frequent groups as still match enough rows. This assumes that words
+    # occur independently; related words occur together more often.
+    for needed in range(len(frequent), 1, -1):
+        shares = (math.prod(g.share for g in some) for some in combinations(frequent, needed))
+        holding = rows * sum(shares)
+        if holding >= limit or needed == 2:
+            quorum = _at_least(needed, frequent)
+            break
     query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
         return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
     if holding < limit:  # The frequent words may never occur together.
-        quorum = _any_of(frequent[:MAX_IN_QUORUM])
+        quorum = _any_of(frequent)
     return query._replace(ranked=_any_of(rare), newest=quorum)
-
-
-def _quorum(frequent: Sequence[_Group], rows: int, limit: int) -> tuple[str, float]:
-    """Return a query that requires as many groups as still match enough rows, and its row count.
-
-    The row count assumes that words occur independently; related words occur together more often.
-    """
-    for needed in range(len(frequent), 1, -1):
-        holding = rows * sum(
-            math.prod(one.share for one in some) for some in combinations(frequent, needed)
-        )
-        if holding >= limit or needed == 2:
-            return _at_least(needed, frequent), holding
-    return _any_of(frequent), rows * sum(one.share for one in frequent)
 
 
 def _at_least(needed: int, groups: Sequence[_Group]) -> str:
@@ -159,41 +154,28 @@ class Vocabulary:
         # Threads may overwrite each other's entries, which are then looked up again.
         self._since = time.monotonic()
         self._words: dict[tuple[str, str], Word] = {}
-        self._rows: dict[str, int] = {}
-        self._common: dict[str, dict[str, float]] = {}
+        # The share of rows with each common lexeme of a space, and the space's number of rows.
+        self._spaces: dict[str, tuple[dict[str, float], int]] = {}
 
     def look_up(
         self, connection: Connection, space: str, words: Iterable[str]
-    ) -> Mapping[str, Word]:
-        """Return the statistics of these words; one query looks up all that are not cached."""
-        self._forget_old()
+    ) -> tuple[Mapping[str, Word], int]:
+        """Return the statistics of these words, and the approximate number of rows of the space."""
+        now = time.monotonic()
+        if now - self._since > KEPT_S or len(self._words) > MAX_KNOWN:
+            self._since, self._words, self._spaces = now, {}, {}
+        statistics = self._spaces.get(space)
+        if statistics is None:
+            sql = "SELECT lexeme, share FROM memory_fabric.common_words(%s)"
+            common: dict[str, float] = dict(connection.execute(sql, (space,)).fetchall())
+            sql = "SELECT memory_fabric.count_heads(%s, %s)"
+            ((count,),) = connection.execute(sql, (space, COUNTED_ROWS)).fetchall()
+            statistics = self._spaces[space] = common, int(count)
         entries = {word: self._words.get((space, word)) for word in words}
         missing = [word for word, entry in entries.items() if entry is None]
         if missing:
-            common = self._common.get(space)
-            if common is None:
-                sql = "SELECT lexeme, share FROM memory_fabric.common_words(%s)"
-                common = self._common[space] = dict(connection.execute(sql, (space,)).fetchall())
-            sql = (
-                "SELECT w, tsvector_to_array(memory_fabric.words_of(w)) "
-                "FROM unnest(%s::text[]) AS w"
-            )
+            sql = "SELECT w, tsvector_to_array(memory_fabric.words_of(w)) FROM unnest(%s::text[]) w"
             for word, lexemes in connection.execute(sql, (missing,)).fetchall():
-                share = min((common.get(lexeme, 0.0) for lexeme in lexemes), default=0.0)
+                share = min((statistics[0].get(lexeme, 0.0) for lexeme in lexemes), default=0.0)
                 entries[word] = self._words[space, word] = Word(tuple(lexemes), share)
-        return {word: entry for word, entry in entries.items() if entry is not None}
-
-    def count_rows(self, connection: Connection, space: str) -> int:
-        """Return the approximate number of rows of the space."""
-        self._forget_old()
-        count = self._rows.get(space)
-        if count is None:
-            sql = "SELECT memory_fabric.count_heads(%s, %s)"
-            ((count,),) = connection.execute(sql, (space, COUNTED_ROWS)).fetchall()
-            self._rows[space] = int(count)
-        return int(count)
-
-    def _forget_old(self) -> None:
-        now = time.monotonic()
-        if now - self._since > KEPT_S or len(self._words) > MAX_KNOWN:
-            self._since, self._words, self._rows, self._common = now, {}, {}, {}
+        return {w: entry for w, entry in entries.items() if entry is not None}, statistics[1]

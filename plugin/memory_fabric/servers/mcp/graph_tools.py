@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric import errors, text
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import graph_view
 from memory_fabric.servers.mcp.graph_view import Page
@@ -12,7 +12,6 @@ from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
-from memory_fabric.text import cut
 
 Arguments = Mapping[str, Any]
 
@@ -63,8 +62,7 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Return the entities of these names; unknown names are skipped (MEM-07, MEM-08)."""
-    opened = partial(graph_view.opened, names=arguments["names"])
-    return _graph_answer(memory, arguments, opened)
+    return _graph_answer(memory, arguments, partial(graph_view.opened, names=arguments["names"]))
 
 
 def whole_graph(memory: Memory) -> str:
@@ -76,7 +74,7 @@ def _readable(memory: Memory) -> list[Database]:
     """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
     databases = memory.databases()
     if memory.failures and not databases:
-        raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
+        raise errors.StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
     return databases
 
 
@@ -92,7 +90,7 @@ def _graph_answer(
         cursor = page.following
         notes.append(f"Cut to size: {not_shown}. For the rest call again with cursor {cursor}.")
     if page.cut:
-        names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
+        names = ", ".join(text.cut(name, MAX_NAME_CHARS) for name in page.cut)
         notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
     fields = graph_view.as_object(page.graph) | _noted(notes)
     return Outcome((as_json(fields),), fields)

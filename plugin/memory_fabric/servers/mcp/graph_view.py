@@ -227,8 +227,7 @@ def page(
     skipped = start.relations
     entities_left = iter(entities)
     while chunk := list(islice(entities_left, filled.wanted())):
-        names = [name for _, name in chunk]
-        known, around = _opened(opener, names, outgoing)
+        known, around = _opened(opener, [name for _, name in chunk], outgoing)
         for place, name in chunk:
             if name in known:
                 relations = around.get(name, [])[skipped:]
@@ -269,33 +268,28 @@ class _Filled:
         """Add an entity, in any case the first; return how many of its relations did not fit,
         or None if the entity was not added.
         """
-        relations = self._relations
-        size = _entity_chars(entity) + sum([n for key, _, n in around if key not in relations])
-        if size <= self._free:
-            self._put(entity, around, size)
-            return 0
-        if self._entities:
-            return None
-        if not self._whole_first:
-            entity = self._shortened(entity)
-        free, fitting = self._free - _entity_chars(entity), 0
-        for _, _, size in around:
-            free -= size
-            if free < 0 and fitting:
-                break
-            fitting += 1
-        self._put(entity, around[:fitting], self._free)
+        new_chars = sum([n for key, _, n in around if key not in self._relations])
+        size, fitting = _entity_chars(entity) + new_chars, len(around)
+        if size > self._free:
+            if self._entities:
+                return None
+            if not self._whole_first:
+                entity = self._shortened(entity)
+            free, size, fitting = self._free - _entity_chars(entity), self._free, 0
+            for _, _, relation_chars in around:
+                free -= relation_chars
+                if free < 0 and fitting:
+                    break
+                fitting += 1
+        self._entities.append(entity)
+        self._relations.update([(key, relation) for key, relation, _ in around[:fitting]])
+        self._free -= size
         return len(around) - fitting
 
     def page(self, following: Start | None) -> Page:
         """Return the filled page, with its relations in creation order."""
         relations = [self._relations[key] for key in sorted(self._relations)]
         return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
-
-    def _put(self, entity: Entity, around: Iterable[Numbered], size: int) -> None:
-        self._entities.append(entity)
-        self._relations.update([(key, relation) for key, relation, _ in around])
-        self._free -= size
 
     def _shortened(self, entity: Entity) -> Entity:
         """Return the entity with the observations that fit, or with a part of the first one."""
@@ -339,5 +333,4 @@ def _opened(
 
 def _entity_chars(entity: Entity) -> int:
     name, kind, texts = entity
-    own = ENTITY_CHARS + len(name) + len(kind)
-    return own + TEXT_CHARS * len(texts) + sum(map(len, texts))
+    return ENTITY_CHARS + len(name) + len(kind) + TEXT_CHARS * len(texts) + sum(map(len, texts))

@@ -13,9 +13,7 @@ from memory_fabric.recall import filters as filtering
 from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.forget import plan
-from memory_fabric.store.history import trace
-from memory_fabric.store.history.changes import Change
-from memory_fabric.store.history.resolve import looks_like_id, record_by_id
+from memory_fabric.store.history import resolve, trace
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
@@ -108,7 +106,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
     name = arguments.get("instead_of", "")
-    if name and not looks_like_id(_bare(name)):
+    if name and not resolve.looks_like_id(_bare(name)):
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
     stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
@@ -193,13 +191,13 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     name = _bare(arguments.get("instead_of", ""))
     if not name:
         return []
-    if not looks_like_id(name):
+    if not resolve.looks_like_id(name):
         from memory_fabric.capture.notes.replaced import named  # imported late: rarely needed
 
         old_records = named(memory, name, record.what)
         place = record.scope, record.domain
         return [old for old in old_records if (old.scope, old.domain) == place]
-    old = record_by_id(memory, name)[0]
+    old = resolve.record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         places = (f"scope {r.scope} and domain {r.domain!r}" for r in (old, record))
         text = "{} has {}, the new memory {}.".format(name, *places)

@@ -13,9 +13,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 
-from memory_fabric import __version__
-from memory_fabric.errors import FabricError
-from memory_fabric.models import Provenance
+from memory_fabric import __version__, errors, models
 from memory_fabric.servers.mcp import protocol, tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
@@ -60,7 +58,7 @@ async def called(
     name, arguments = params.name, params.arguments or {}
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
-    except FabricError as error:
+    except errors.FabricError as error:
         # The memory could not be opened; the next call tries again.
         outcome = failure(str(error))
     return {**wire(outcome), "resultType": "complete"}
@@ -75,7 +73,7 @@ async def resource_read(
         raise MCPError(missing.code, missing.message)
     try:
         whole = await whole_graph()
-    except FabricError as error:
+    except errors.FabricError as error:
         raise MCPError(types.INTERNAL_ERROR, str(error)) from error
     text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
     return types.ReadResourceResult(contents=[text])
@@ -84,7 +82,7 @@ async def resource_read(
 class MemoryServer:
     """Handlers for all clients' connections to one memory; the SDK runs `server`."""
 
-    def __init__(self, store: StoreThread, said_by: Provenance) -> None:
+    def __init__(self, store: StoreThread, said_by: models.Provenance) -> None:
         self._store = store
         # The resources to which each connection has subscribed.
         self._subscribed: dict[Connection, set[str]] = {}
@@ -177,6 +175,6 @@ class MemoryServer:
         mark: Mark | None = None
         try:
             mark = await self._store.ask(mark_of)
-        except FabricError as error:
+        except errors.FabricError as error:
             print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
         self._watch.start(mark)

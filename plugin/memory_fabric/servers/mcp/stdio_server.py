@@ -15,8 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from memory_fabric.config import TIES
-from memory_fabric.models import Provenance
+from memory_fabric import config, models
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.store_thread import StoreThread
@@ -67,7 +66,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     gone = lambda: signal.pthread_kill(this_thread, signal.SIGTERM)  # noqa: E731
     output = Output(claimed_output(), gone)
     author, origin = settings.author, settings.origin
-    said_by = Provenance("mcp", "tool", settings.session, author=author, origin=origin)
+    said_by = models.Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
     if sys.platform == "linux":  # type checkers do not look further elsewhere
         from memory_fabric.servers.live import Live
@@ -90,7 +89,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
     """Synchronise with shared logs from now on if this home is linked to one; costs a stat."""
-    if not os.path.exists(os.path.join(home, TIES)):
+    if not os.path.exists(os.path.join(home, config.TIES)):
         return False
     from memory_fabric.sharing.team import follower  # only for a shared log: imports a driver
 

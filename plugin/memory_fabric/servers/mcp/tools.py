@@ -92,8 +92,7 @@ def call(
 
         memory = within(memory, (stated_domain(arguments),))
     try:
-        outcome = calls[name](memory, usable, said_by)
-        return with_notes(outcome, store_thread.told(memory))
+        return with_notes(calls[name](memory, usable, said_by), store_thread.told(memory))
     except FabricError as error:
         return failure(str(error))
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
