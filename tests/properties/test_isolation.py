@@ -29,7 +29,7 @@ from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
 from memory_fabric.recall import review
 from memory_fabric.recall.explain import answer_as_json, explain
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.servers.mcp import graph_tools, memory_tools
+from memory_fabric.servers.mcp import memory_tools, tools
 from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
@@ -304,11 +304,11 @@ def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
 
 def by_tools(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
     said_by = Provenance("mcp")
-    yield graph_tools.read_graph(scoped, {}, said_by)
-    yield graph_tools.open_nodes(scoped, {"names": [*NAMES, "Redis"]}, said_by)
+    yield tools.read_graph(scoped, {}, said_by)
+    yield tools.open_nodes(scoped, {"names": [*NAMES, "Redis"]}, said_by)
     for query in ("redis", "re", "use", "betamark1", "alphaname", "generalmark1alias"):
-        yield graph_tools.search_nodes(scoped, {"query": query}, said_by)
-    yield graph_tools.whole_graph(scoped)
+        yield tools.search_nodes(scoped, {"query": query}, said_by)
+    yield tools.whole_graph(scoped)
     for database in scoped.databases():
         yield (
             entity_search.find(database, "use redis"),

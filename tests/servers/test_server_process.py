@@ -187,10 +187,10 @@ def test_invalid_messages_get_errors_and_do_not_end_the_server(tmp_path: Path) -
 def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
     chatty = (
         "import os\n"
-        "from memory_fabric.servers.mcp import graph_tools, tools\n"
+        "from memory_fabric.servers.mcp import tools\n"
         "def chat(memory, arguments, said_by):\n"
         "    print('to stdout'); os.write(1, b'to fd 1'); os.system('echo from a child')\n"
-        "    return graph_tools.read_graph(memory, arguments, said_by)\n"
+        "    return tools.read_graph(memory, arguments, said_by)\n"
         "tools.CALLS['read_graph'] = chat\n"
         "from memory_fabric.servers.mcp.stdio_server import main; main()\n"
     )

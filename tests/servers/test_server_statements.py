@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from memory_fabric.models import Graph
-from memory_fabric.servers.mcp import graph_tools, graph_view
+from memory_fabric.servers.mcp import graph_view, tools
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, settings
 
@@ -25,7 +25,7 @@ def entity(number: int) -> dict[str, Any]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     opened = Memory.open(settings(tmp_path / "home"))
-    graph_tools.create_entities(opened, {"entities": [entity(n) for n in range(100)]}, SAID_BY)
+    tools.create_entities(opened, {"entities": [entity(n) for n in range(100)]}, SAID_BY)
     yield opened
     opened.close()
 
@@ -61,8 +61,8 @@ def statements(memory: Memory, call: Any, arguments: dict[str, Any]) -> list[str
 def test_creating_fifty_entities_takes_as_many_statements_as_one(memory: Memory) -> None:
     one = {"entities": [entity(1000)]}
     fifty = {"entities": [entity(2000 + n) for n in range(50)]}
-    for_one = statements(memory, graph_tools.create_entities, one)
-    for_fifty = statements(memory, graph_tools.create_entities, fifty)
+    for_one = statements(memory, tools.create_entities, one)
+    for_fifty = statements(memory, tools.create_entities, fifty)
 
     assert for_fifty == for_one
     assert for_one.count("BEGIN IMMEDIATE") == for_one.count("COMMIT") == 1
@@ -71,10 +71,10 @@ def test_creating_fifty_entities_takes_as_many_statements_as_one(memory: Memory)
 
 
 def test_a_search_takes_as_many_statements_for_six_words_as_for_two(memory: Memory) -> None:
-    graph_tools.search_nodes(memory, {"query": "line"}, SAID_BY)  # a small graph is read once
+    tools.search_nodes(memory, {"query": "line"}, SAID_BY)  # a small graph is read once
     two, six = (" ".join(WORDS[:count]) for count in (2, 6))
-    for_two = statements(memory, graph_tools.search_nodes, {"query": two})
-    for_six = statements(memory, graph_tools.search_nodes, {"query": six})
+    for_two = statements(memory, tools.search_nodes, {"query": two})
+    for_six = statements(memory, tools.search_nodes, {"query": six})
 
     assert for_two == for_six
     assert 0 < len(for_six) < 12
@@ -93,8 +93,8 @@ def test_a_cached_graph_is_indexed_once_until_it_changes(
 
     monkeypatch.setattr(graph_view, "in_memory", noted)
     for word in WORDS:
-        graph_tools.search_nodes(memory, {"query": word}, SAID_BY)
+        tools.search_nodes(memory, {"query": word}, SAID_BY)
     assert len(made) == 1
-    graph_tools.create_entities(memory, {"entities": [entity(3000)]}, SAID_BY)
-    found = graph_tools.search_nodes(memory, {"query": "part-3000"}, SAID_BY)
+    tools.create_entities(memory, {"entities": [entity(3000)]}, SAID_BY)
+    found = tools.search_nodes(memory, {"query": "part-3000"}, SAID_BY)
     assert "part 3000" in found.texts[0] and len(made) == 2

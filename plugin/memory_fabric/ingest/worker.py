@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_fabric import deadline, errors, ids, processes
+from memory_fabric.capture import remember, unreadable
 from memory_fabric.capture.mentions import KnownNames
-from memory_fabric.capture.remember import state
-from memory_fabric.capture.unreadable import Unread
 from memory_fabric.config import Settings
 from memory_fabric.ingest import parts
 from memory_fabric.store import records
@@ -36,8 +35,6 @@ POLL_S = 0.1
 LATEST_S = 5.0
 # Pause after an error of the store.
 RETRY_S = 2.0
-# A timeout inside a transaction is checked again after this time.
-GRACE_S = 0.02
 FAILURES = (errors.FabricError, OSError, sqlite3.Error)
 
 
@@ -65,8 +62,7 @@ class Worker:
         limit_s: float = LIMIT_S,
         lease_s: float = LEASE_S,
     ) -> None:
-        # The sessions are those of the texts.
-        self._settings = settings._replace(session="")
+        self._settings = settings._replace(session="")  # the sessions are those of the texts
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
         self.tally = Tally()
         self._now, self._limit_s, self._lease_s = now, limit_s, lease_s
@@ -205,7 +201,7 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
-            deadline.call_again(GRACE_S)
+            deadline.call_again(0.02)
         else:
             raise TooLong
 
@@ -226,7 +222,7 @@ def process_text(
     memory.batch, database.waits_for_last = claimed.id, True
     try:
         if "plan" not in progress:
-            unread, ingest = Unread(), claimed.ingest
+            unread, ingest = unreadable.Unread(), claimed.ingest
             known = KnownNames(memory, "\n".join([*ingest.key_decisions, ingest.session_summary]))
             planned = parts.records(claimed, known, unread)
             unread.report(memory)
@@ -237,7 +233,7 @@ def process_text(
         turns = _keep_turns(memory, claimed)
         for number in range(int(progress["step"]), len(progress["plan"])):
             record = records.from_object(progress["plan"][number])
-            stored, _ = state(memory, record, parts.provenance(claimed))
+            stored, _ = remember.state(memory, record, parts.provenance(claimed))
             # A forgotten or too uncertain record is not stored.
             progress["records"] += [stored.id] if stored is not None and stored.id else []
             progress["step"] = number + 1

@@ -15,8 +15,7 @@ from typing import Any
 from memory_fabric import config, errors, models
 from memory_fabric.setup import extras
 from memory_fabric.store.database import Database
-from memory_fabric.store.home import log
-from memory_fabric.store.home.switches import settings_of
+from memory_fabric.store.home import log, switches
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
@@ -42,8 +41,7 @@ class Measure:
         self._files = (weights, tokenizer)
         self._model: Model | None = None
         self._matrices: dict[str, Matrix] = {}
-        # Cached vectors of texts and questions that are not in a database.
-        self._fresh: dict[str, Any] = {}
+        self._fresh: dict[str, Any] = {}  # vectors of texts and questions in no database
         self.broken = ""
 
     @property
@@ -158,7 +156,7 @@ def main() -> int:
     settings = config.read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
-        settings = settings_of(os.environ)
+        settings = switches.settings_of(os.environ)
         similarity_measure = measure_for(settings)
         if similarity_measure is None or not settings.writes:
             return 1

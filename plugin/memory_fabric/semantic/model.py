@@ -13,7 +13,6 @@ import numpy as np
 from tokenizers import Tokenizer
 
 MAX_HEADER_BYTES = 1 << 20
-
 # Name under which vectors are stored; vectors with different names are not comparable.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
@@ -21,7 +20,6 @@ DIMENSIONS, HEADS, LAYERS = 384, 12, 6
 MAX_CHARS, MAX_PIECES = 1000, 128
 # Number of texts embedded in one computation, padded to the length of the longest.
 BATCH = 32
-EPSILON = 1e-12
 # Coefficients of the tanh approximation of the GELU activation function.
 GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
 
@@ -117,7 +115,7 @@ def _norm(part: Any, name: str) -> tuple[Any, Any]:
 
 def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
     centred = state - state.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)
+    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-12)
     return centred / spread * norm[0] + norm[1]
 
 

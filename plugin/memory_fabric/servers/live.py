@@ -34,7 +34,6 @@ MAX_HEAD_BYTES = 4 << 20
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
 # Events that run in their own process, because they start other processes or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
-BACKLOG = 64
 RETRY_S = 0.05
 LOCK, LOCK_S = "lock", 1.0
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 3))
@@ -45,26 +44,23 @@ class Live:
 
     def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
-        # For each transcript, the offset up to which this server has read it.
-        self._read: dict[str, int] = {}
-        # Root folders of hooks; True if the folder holds this server's code.
-        self._roots: dict[str, bool] = {}
-        self._muted = settings.muted
+        self._read: dict[str, int] = {}  # offsets up to which transcripts have been read
+        self._roots: dict[str, bool] = {}  # root folders of hooks; True for this server's code
         self._turn, self._ready = threading.Lock(), threading.Event()
         self._warming = threading.Lock()
         self._socket: _socket.socket | None = None
         self._bound: tuple[int, int, int] | None = None
-        self._name = b""
+        self._name, self._path = b"", ""
         self._closing = False
         # Connections of waiting servers of this client; when this process ends, they close.
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
         """Listen for this client's hooks if a socket can be bound."""
-        if self._muted:
-            return
         try:
             self._name = live_client.client_name(os.getppid())
+            ending = os.fsdecode(self._name + live_client.SOCKET)
+            self._path = os.path.join(self._folder, ending)
             files.make_folder(self._folder)
             state = os.stat(self._folder)
             if state.st_uid != os.geteuid() or state.st_mode & 0o077:
@@ -85,8 +81,8 @@ class Live:
         if self._socket is not None:
             try:
                 with files.Locked(os.path.join(self._folder, LOCK), 0.0):
-                    if self._bound == _identity_of(self._path()):
-                        files.remove(self._path())
+                    if self._bound == _identity_of(self._path):
+                        files.remove(self._path)
             except OSError:
                 pass  # the next server of this home removes the folder
             self._socket.close()
@@ -94,8 +90,7 @@ class Live:
 
     def _take_name(self) -> bool:
         """Bind the socket unless another server of this client listens there. Raises OSError."""
-        folder = os.fsencode(self._folder)
-        path = self._path()
+        folder, path = os.fsencode(self._folder), self._path
         with files.Locked(os.path.join(self._folder, LOCK), LOCK_S):
             try:
                 live_client.connected(folder, self._name).close()
@@ -107,7 +102,7 @@ class Live:
             listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
             try:
                 live_client.with_address(listener.bind, folder, self._name)
-                listener.listen(BACKLOG)
+                listener.listen(64)
                 self._bound = _identity_of(path)
                 files.remove(os.path.splitext(path)[0] + os.fsdecode(live_client.HUNG))
             except BaseException:
@@ -136,9 +131,6 @@ class Live:
             except OSError as error:
                 self._say(f"hooks are not answered here: {error}")
                 return
-
-    def _path(self) -> str:
-        return os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
 
     def _rehearse(self) -> None:
         from shutil import rmtree  # late, after the greeting

@@ -25,9 +25,6 @@ JobOf = Callable[["Memory"], T]
 Job = JobOf[Any]
 # Callback for the result of a job, with its value and the error raised.
 Done = Callable[[Any, BaseException | None], object]
-Wanted = Callable[[], bool]
-
-
 # Seconds without a call after a change, until journals and MEMORY.md are brought up to date.
 IDLE_S = 1.0
 # The other tiers are written at most this many seconds after a change, even while calls go on. A
@@ -36,10 +33,8 @@ IDLE_S = 1.0
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until a file that could not be written is retried without a call.
 RETRY_S = 5.0
-
-
 # A job, True if it writes, a callback for its result, and a test that the job is still wanted.
-Item = tuple[Job, bool, Done, Wanted | None]
+Item = tuple[Job, bool, Done, Callable[[], bool] | None]
 
 
 class StoreThread:
@@ -81,7 +76,12 @@ class StoreThread:
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(
-        self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted | None = None
+        self,
+        job: Job,
+        done: Done,
+        *,
+        changes: bool = False,
+        wanted: Callable[[], bool] | None = None,
     ) -> None:
         """Run `job(memory)` in the thread if still `wanted`, then call `done(value, error)`."""
         self._items.put((job, changes, done, wanted))
@@ -92,30 +92,34 @@ class StoreThread:
         A read runs in the calling thread if no other call waits or runs, because two switches
         between threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # cheap: already imported if an event loop runs
+        import asyncio  # both are cheap: already imported if an event loop runs
+        from concurrent.futures import Future
 
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
         memory, at_once = self._memory, at_once or self._answers_one
         # Reading a mirrored file needs the file's lock.
         is_idle = not self._asked and memory is not None and memory.mirror is None
         if at_once and not changes and is_idle and self._free.acquire(blocking=False):
             try:
-                _settle(answer, *self._done(job, changes))
+                value, error = self._done(job, changes)
             finally:
                 self._free.release()
-            return await answer
+            if error is not None:
+                raise error
+            return value  # type: ignore[no-any-return]
+        answer: Future[T] = Future()
 
         def done(value: Any, error: BaseException | None) -> None:
-            try:
-                loop.call_soon_threadsafe(_settle, answer, value, error)
-            except RuntimeError:
-                return  # the event loop has ended: nobody waits for this finished job
+            if not answer.set_running_or_notify_cancel():
+                return  # nobody waits for this finished job
+            if error is None:
+                answer.set_result(value)
+            else:
+                answer.set_exception(error)
 
         self._asked += 1
         self.submit(job, done, changes=changes)
         try:
-            return await answer
+            return await asyncio.wrap_future(answer)
         finally:
             self._asked -= 1
 
@@ -213,15 +217,6 @@ class StoreThread:
             self._look_at = written_at + memory.mirror.look_in_s
 
 
-def _settle(answer: Any, value: Any, error: BaseException | None) -> None:
-    if answer.done():
-        return
-    if error is None:
-        answer.set_result(value)
-    else:
-        answer.set_exception(error)
-
-
 # The garbage collector runs after this many new objects: a call creates some thousand, so the
 # default threshold of 700 would run it several times per call.
 YOUNG_OBJECTS = 20_000
@@ -250,7 +245,6 @@ def told(memory: Memory) -> list[str]:
 
 
 Mark = tuple[tuple[str, int], ...]
-
 # Soon enough for a person who watches a graph; each poll costs two index look-ups.
 EVERY_S = 0.5
 

@@ -52,17 +52,12 @@ MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 _JOINING = "-_"
 MAX_NEAR = 5
-# Least similarity of a name that is suggested, from 0 to 1.
-MIN_LIKENESS = 0.6
 # A shorter name is not searched for inside other names, because too many contain it.
 MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
-    """Return the complete HTML page. A `live` page has no data and requests it from its server.
-
-    `picture` is the result of viewer.picture; with `focus`, an entity's name, the page opens there.
-    """
+    """Return the HTML page of a `picture`, opened at its `focus`. A `live` page asks its server."""
     slots = {
         "policy": content_security_policy(live),
         "style": _style(),
@@ -115,8 +110,7 @@ def _hash(text: str) -> str:
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
     """Return a Mermaid flowchart of the most connected entities and their relations.
 
-    With a `focus` (the number of an entity), it shows only entities at most `depth` relations away
-    from the focus, nearest first.
+    With a `focus`, an entity's number, it shows only entities at most `depth` relations away.
     """
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
@@ -195,7 +189,7 @@ def number_of(picture: Mapping[str, Any], name: str) -> int:
                     return number
     wanted, by_folded = name.casefold(), {e["name"].casefold(): e["name"] for e in entities[::-1]}
     holding = [f for f in by_folded if wanted in f] if len(wanted) >= MIN_PART_CHARS else []
-    alike = get_close_matches(wanted, by_folded, MAX_NEAR, MIN_LIKENESS)
+    alike = get_close_matches(wanted, by_folded, MAX_NEAR)
     folded = dict.fromkeys((*sorted(holding, key=len)[:MAX_NEAR], *alike))
     near = ", ".join([repr(by_folded[f]) for f in folded][:MAX_NEAR])
     message = f"There is no entity {name!r}." + (f" Near to it: {near}." if near else "")

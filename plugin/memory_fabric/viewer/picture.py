@@ -37,7 +37,6 @@ MAX_DUE = 200
 # Number of newest records that are compared for near duplicates. The comparison takes time, and the
 # page requests its data again after each change.
 MAX_COMPARED = 500
-
 # The page shows results of this number of seconds, including the current week.
 WORTH_S = 8 * counts.WEEK_S
 # The scope of rows that have no record, by the kind of their database.
@@ -53,8 +52,6 @@ RECORD_FIELDS = (
 CANDIDATE_FIELDS = (
     "id short_id type what why scope domain trust source session confidence at again prompt before"
 ).split()
-
-
 NOT_A_CANDIDATE = "status <> 'candidate'"
 SIZES = ("entities", "observations", "relations", "records", "changes")
 COUNTED = (
@@ -63,7 +60,6 @@ COUNTED = (
     f"(SELECT count(*) FROM records WHERE {NOT_A_CANDIDATE}), "
     "(SELECT count(*) FROM operations)"
 )
-
 # The kind of an entity's database, and the entity's row id there.
 Key = tuple[str, int]
 
@@ -211,10 +207,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, in order of creation, and how many of them are in two databases.
-
-    If there are too many, those in `near` are kept first, then the most connected.
-    """
+    """Return the entities to show, always those in `near`, and how many are in two databases."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))

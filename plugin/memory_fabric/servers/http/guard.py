@@ -8,7 +8,6 @@ can reach the port too, so reading needs a key.
 import time
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -17,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_fabric import errors, ingest_protocol
-from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.keys import NOBODY, Keys, MemberKeys
 from memory_fabric.servers.http.responses import Refused, of_error
 from memory_fabric.viewer.page import content_security_policy
 
@@ -45,8 +44,7 @@ SAFE_HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_SAFE = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
-_SAFE_NAMES = frozenset(name for name, _ in _SAFE)
+_SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
 LOCAL = ("127.0.0.1", "[::1]", "localhost")
@@ -56,25 +54,10 @@ MAX_HOLDERS = 10_000
 HOLDER = "memory_fabric.holder"
 
 
-class Holders(Protocol):
-    """The keys of a server. The holder of a key or cookie is a string, NOBODY if it is invalid.
-
-    A browser gets the cookie of `cookie_for` in exchange for a key, '' if the key is invalid.
-    `is_good` returns False once the holder's key has been deleted.
-    """
-
-    @property
-    def are_needed(self) -> bool: ...  # True if ingest requests must have a key
-    def holder(self, key: str) -> str: ...
-    def holder_by_cookie(self, cookie: str, /) -> str: ...
-    def cookie_for(self, key: str) -> str: ...
-    def is_good(self, holder: str) -> bool: ...
-
-
 class ResponseSender:
     """Sender of a response with security headers, cut off if the key of `holder` is deleted."""
 
-    def __init__(self, send: Send, keys: Holders) -> None:
+    def __init__(self, send: Send, keys: Keys | MemberKeys) -> None:
         self._send, self._keys = send, keys
         self.holder = NOBODY
         self.has_begun = self._is_over = False
@@ -84,8 +67,8 @@ class ResponseSender:
             return  # `receive` reports that the client disconnected
         if message["type"] == "http.response.start":
             self.has_begun = True
-            own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
-            message["headers"] = own + _SAFE
+            own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
+            message["headers"] = [*own, *_SAFE.items()]
         elif message.get("more_body") and not self._keys.is_good(self.holder):
             self._is_over = True
             message = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -156,7 +139,9 @@ class Rate:
 class Guard:
     """ASGI middleware with the checks of this module; `cookie` is the name of the key cookie."""
 
-    def __init__(self, app: ASGIApp, keys: Holders, names: Names, rate: Rate, cookie: str) -> None:
+    def __init__(
+        self, app: ASGIApp, keys: Keys | MemberKeys, names: Names, rate: Rate, cookie: str
+    ) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
         self._health = Rate(HEALTH_PER_S)
         self._cookie = cookie

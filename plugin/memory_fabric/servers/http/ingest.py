@@ -21,7 +21,6 @@ from memory_fabric import ingest_protocol, models, processes
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import without_path
-from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.setup.packages import ENTRY
 from memory_fabric.store import files
 from memory_fabric.store.home import switches
@@ -30,7 +29,6 @@ from memory_fabric.store.queues import ingest_queue
 
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
 Waiting = tuple[ingest_protocol.Ingest, asyncio.Future[Outcome]]
-
 SAID_BY = models.Provenance(source="ingest", trust="tool")
 # The most texts in one commit: enough to hide the disk's latency, few enough to commit quickly.
 MAX_TOGETHER = 128
@@ -62,24 +60,22 @@ class BatchedWriter:
     def __init__(
         self,
         open_memory: Callable[[], Memory],
-        store: StoreThread,
+        store: store_thread.StoreThread,
         max_backlog: int,
         on_accepted: Callable[[], None],
         *,
         check: Callable[[], None] | None = None,
     ) -> None:
         # This thread only commits; the worker that processes the texts writes the other tiers.
-        self._thread = StoreThread(open_memory, check=check)
+        self._thread = store_thread.StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
-        # True if too many accepted texts wait to be processed.
-        self.is_full = False
-        # True if the last write succeeded; False before the first write.
-        self._is_proven = False
+        self.is_full = False  # True if too many accepted texts wait to be processed
+        self._is_proven = False  # True if the last write succeeded
         self._printed = ""  # The last unexpected error, kept to print each error only once.
 
     async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:

@@ -19,11 +19,12 @@ from memory_fabric.errors import BadInput, FabricError, NotFound, StoreReadOnly,
 from memory_fabric.store import files
 
 FILE = "serve-keys.json"
-DIGEST = re.compile("[0-9a-f]{64}")
 MAX_NAME_CHARS = 64
 # The prefix of a key, by which people and secret scanners recognise it.
 PREFIX = "mf_"
 KEY_BYTES = 32
+# A longer text cannot be the key of a member.
+MAX_KEY_CHARS = 200
 # Seconds until a new or deleted key is noticed; each check reads the disk.
 LOOK_EVERY_S = 1.0
 # The holder of a request without a key, and the holder of the key of this run.
@@ -60,7 +61,7 @@ def kept(home: str) -> tuple[KeptKey, ...]:
         rows: Any = (files.parsed(text) or {})["keys"]
         keys = tuple(KeptKey(row["name"], row["sha256"], row["created_at"]) for row in rows)
         are_texts = all(isinstance(part, str) for key in keys for part in key)
-        are_keys = are_texts and all(DIGEST.fullmatch(key.digest) for key in keys)
+        are_keys = are_texts and all(re.fullmatch("[0-9a-f]{64}", key.digest) for key in keys)
         if not (isinstance(rows, list) and are_keys):
             raise TypeError("no list of keys")
     except (KeyError, TypeError) as error:
@@ -150,11 +151,9 @@ class Keys:
     def holder(self, key: str) -> str:
         """Return the holder of a key, NOBODY if the key is invalid; compares in constant time."""
         self._look()
-        hashed, holder = digest_of(key), NOBODY
-        for known in self._kept:
-            if compare_digest(known.digest, hashed):
-                holder = known.digest
-        return START if _same(key, self.lasting) else holder
+        hashed = digest_of(key)
+        holders = [known.digest for known in self._kept if compare_digest(known.digest, hashed)]
+        return START if _same(key, self.lasting) else next(iter(holders), NOBODY)
 
     def cookie_for(self, key: str) -> str:
         """Return the cookie of a key's holder, '' for an invalid key. Consumes a single-use key."""
@@ -164,11 +163,8 @@ class Keys:
 
     def holder_by_cookie(self, cookie: str) -> str:
         self._look()
-        holder = NOBODY
-        for name, stored in self._cookies.items():
-            if _same(cookie, stored):
-                holder = name
-        return holder
+        holders = [holder for holder, own in self._cookies.items() if _same(cookie, own)]
+        return next(iter(holders), NOBODY)
 
     def is_good(self, holder: str) -> bool:
         self._look()
@@ -196,6 +192,30 @@ class Keys:
             self._strict = self._strict or bool(self._kept)
             self._learn(keys)
         self._stamp = stamp
+
+
+class MemberKeys:
+    """Keys of a team's members, which the database validates; a key's holder is its digest."""
+
+    are_needed = True
+
+    def holder(self, key: str) -> str:
+        """Return the digest of a key or cookie in hexadecimal; NOBODY if it cannot be a key."""
+        return digest_of(key) if 0 < len(key) <= MAX_KEY_CHARS else NOBODY
+
+    holder_by_cookie = holder
+
+    def cookie_for(self, key: str) -> str:
+        return cookie_of(key) if self.holder(key) else ""
+
+    def is_good(self, holder: str) -> bool:
+        """Return True, because responses are too short for a key to be checked again meanwhile."""
+        return True
+
+
+def cookie_of(key: str) -> str:
+    """Return the cookie that replaces the key in a browser; every process derives the same one."""
+    return sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 
 def _same(key: str, known: str) -> bool:

@@ -21,7 +21,6 @@ from memory_fabric.servers.http.routes import Store
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues.ingest_queue import QueuedText
 
-MAX_MCP_SESSIONS = 256
 # Seconds for each memory to write the other tiers at shutdown.
 CLOSE_GRACE_S = 0.5
 
@@ -100,7 +99,7 @@ class LocalStore(Store):
         by = models.Provenance(source="mcp", trust="tool", author=author, origin=origin)
         server = MemoryServer(self._stores.served, by).server
         return StreamableHTTPSessionManager(
-            server, max_request_body_size=max_bytes, max_sessions=MAX_MCP_SESSIONS
+            server, max_request_body_size=max_bytes, max_sessions=256
         )
 
     async def _change(self, request: Request) -> Response:

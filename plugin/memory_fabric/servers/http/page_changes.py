@@ -14,19 +14,15 @@ from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall import agent_domains, review
 from memory_fabric.redaction import redact
-from memory_fabric.servers.http import requests
-from memory_fabric.servers.http.responses import Refused
+from memory_fabric.servers.http import requests, responses
 from memory_fabric.store.history import changes, resolve, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
 Answer = dict[str, Any]
-
-# The provenance of statements that the user makes on the page.
 BY = Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
-
 PATH = "/api/changes"
 # Room for 16,384 characters in each text field, each escaped in six bytes.
 MAX_BYTES = 512 << 10
@@ -155,7 +151,7 @@ def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
     undone = undoing.undo(memory, chosen, BY)
     if not any(fate.by for fate in undone):
         message = f"Not undone, {undone[0].because}: {_as_shown(described[0].what).rstrip('.')}."
-        raise Refused(409, "not_undone", message)
+        raise responses.Refused(409, "not_undone", message)
     sentences = [row.what for row, fate in zip(described, undone, strict=True) if fate.by]
     failures = len(undone) - len(sentences)
     more = f" and {many(len(sentences) - 1, 'other change')}" if len(sentences) > 1 else ""
@@ -163,7 +159,6 @@ def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
     return {"done": "undone", "said": f"Undone: {sentences[0].rstrip('.')}{more}{failed}"}
 
 
-# Maps the class of a request body to the function that handles it.
 _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
     requests.EditBody: _edit,
     requests.RecordBody: _decide,
@@ -183,13 +178,13 @@ def _require_as_shown(memory: Memory, shown: requests.Shown) -> None:
     current = resolve.record_json(record) | {"version": resolve.version_of(record), "when": when}
     message = f"{short_id(record.id)} was changed since it was shown; nothing was done."
     remedy, more = "Look at it as it is now, and decide again.", {"current": _as_shown(current)}
-    raise Refused(409, "changed", message, remedy, field="version", more=more)
+    raise responses.Refused(409, "changed", message, remedy, field="version", more=more)
 
 
 def _require_code(given: str, code: str, message: str) -> None:
     if given != code:
         text, remedy = f"{message}; nothing was done.", "Look at a new preview, and confirm that."
-        raise Refused(409, "changed", text, remedy, field="code")
+        raise responses.Refused(409, "changed", text, remedy, field="code")
 
 
 def _of_record(done: str, record: Record, replaced: Sequence[Record] = ()) -> Answer:

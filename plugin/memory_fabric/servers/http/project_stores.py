@@ -38,10 +38,7 @@ MAX_OPEN = 4
 
 
 class ProjectStores:
-    """Stores of the served project and, unless `only_served`, of other projects on request.
-
-    A process that handles one request at a time (`answers_one`) runs each job in its own thread.
-    """
+    """Stores of the served project and, unless `only_served`, of others (see StoreThread)."""
 
     def __init__(
         self,
@@ -169,8 +166,6 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
 
 
 MAX_READERS = 32
-# A question is refused after this many readers ended while answering it.
-ATTEMPTS = 2
 # Seconds before a reader that ended too soon is restarted; the pause doubles each time.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A reader without an answer after this many seconds is killed: it is stopped, or its disk hangs.
@@ -204,8 +199,7 @@ class ReaderPool:
         self._readers: set[Reader] = set()
         self._free: asyncio.Queue[Reader] = asyncio.Queue()
         self._starting: set[asyncio.Task[None]] = set()
-        # The number of questions that this process is answering itself.
-        self._inside = 0
+        self._inside = 0  # the number of questions that this process is answering itself
 
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
@@ -231,7 +225,7 @@ class ReaderPool:
             except (BrokenExecutor, TimeoutError):
                 self._replace(reader)
                 ended += 1
-                if ended == ATTEMPTS:
+                if ended == 2:
                     message = "The processes that answered this question ended."
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise errors.StoreUnavailable("", message, remedy=remedy) from None

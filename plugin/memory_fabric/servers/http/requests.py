@@ -18,14 +18,12 @@ from starlette.types import Receive, Scope
 from memory_fabric import errors, ids, ingest_protocol
 from memory_fabric.capture.remember import MAX_TEXT_CHARS
 from memory_fabric.ingest_protocol import LEFT_OUT, MAX_NAME_CHARS, Ingest
-from memory_fabric.recall import filters
-from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.recall import agent_domains, filters
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.text import encodable
 
 Model = TypeVar("Model", bound=BaseModel)
-
 MAX_BYTES = 1 << 20
 # Seconds for the whole body, however slowly its parts arrive.
 BODY_S = 10.0
@@ -115,7 +113,7 @@ def _with_words(value: str) -> str:
 
 
 def _a_domain(value: str) -> str:
-    name = stated_name(value)
+    name = agent_domains.stated_name(value)
     if value and not name:
         raise ValueError("must have a letter or a digit")
     return name
@@ -309,16 +307,12 @@ class PageQuery(BaseModel):
 
 
 class PageQuestion(PageQuery):
-    """Parameters of a question that the user asks on the page."""
-
     q: Words = ""
     as_of: Words = ""
     limit: Limit = 20
 
 
 class HistoryQuery(PageQuery):
-    """Parameters of a request for the history of an entity or record, or of everything."""
-
     name: Words = ""
     limit: Limit = 50
 

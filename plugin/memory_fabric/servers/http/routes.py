@@ -22,11 +22,8 @@ from starlette.types import Message, Receive, Scope, Send
 from memory_fabric import __version__, errors, ids, ingest_protocol
 from memory_fabric.language import times
 from memory_fabric.recall import filters
-from memory_fabric.servers.http import requests
-from memory_fabric.servers.http.guard import FRONT, HOLDER
+from memory_fabric.servers.http import guard, project_stores, requests, responses
 from memory_fabric.servers.http.ingest import Outcome
-from memory_fabric.servers.http.project_stores import recalled
-from memory_fabric.servers.http.responses import LATER, Job, PageJobs, Refused, of_fault
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
@@ -38,7 +35,7 @@ MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """Memory behind the application; `holder` identifies the key of a request (guard.Holders).
+    """Memory behind the application; `holder` is the holder of a request's key (see keys).
 
     `begin` starts what requests need, `end` stops it. `admit` raises Unauthorized for an invalid
     key. `answer` returns the result of `job(memory)` as JSON; `accept` stores a text durably in the
@@ -47,13 +44,13 @@ class Store(Protocol):
     SDK's manager of MCP sessions over streamable HTTP.
     """
 
-    page: PageJobs
+    page: responses.PageJobs
     more_routes: list[Route]
 
     async def begin(self) -> None: ...
     async def end(self) -> None: ...
     async def admit(self, holder: str) -> None: ...
-    async def answer(self, holder: str, job: Job, project: str = "") -> Response: ...
+    async def answer(self, holder: str, job: responses.Job, project: str = "") -> Response: ...
     async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome: ...
     async def ingested(self, holder: str, id_: str) -> QueuedText | None: ...
     async def reasons(self) -> list[str]: ...
@@ -66,7 +63,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
     html = page({"live": True}, live=True)
 
     async def front(request: Request) -> Response:
-        await store.admit(request.scope[HOLDER])
+        await store.admit(request.scope[guard.HOLDER])
         return HTMLResponse(html)
 
     async def lives(_request: Request) -> Response:
@@ -89,7 +86,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             finally:
                 await store.end()
 
-    faults = (HTTPException, Refused, errors.FabricError, Exception)
+    faults = (HTTPException, responses.Refused, errors.FabricError, Exception)
     app = Starlette(
         routes=[
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
@@ -101,17 +98,16 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             api.page_route("/api/status", store.page.status, requests.PageQuery),
             Route("/api/projects", api.projects),
             Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
-            Route(FRONT, front),
+            Route(guard.FRONT, front),
             Route("/healthz", lives),
             Route("/readyz", api.is_ready),
             Route("/openapi.json", described),
             *store.more_routes,
         ],
-        exception_handlers=dict.fromkeys(faults, of_fault),
+        exception_handlers=dict.fromkeys(faults, responses.of_fault),
         lifespan=living,
     )
-    # A path with an extra slash is a different path and is not redirected.
-    app.router.redirect_slashes = False
+    app.router.redirect_slashes = False  # an extra slash makes a different path
     return app
 
 
@@ -126,11 +122,11 @@ class Api:
     async def ingest(self, request: Request) -> Response:
         """Return 202 once the text is durable, or 409 if another text has its idempotency key."""
         text = (await requests.model_in(request, requests.IngestBody)).as_ingest()
-        outcome = await self._store.accept(request.scope[HOLDER], text)
+        outcome = await self._store.accept(request.scope[guard.HOLDER], text)
         if isinstance(outcome, IdempotencyConflict):
             message = f"This idempotency_key was used for another text, {outcome.id}."
             remedy = "Send a new text with a new key."
-            raise Refused(409, "conflict", message, remedy, field="idempotency_key")
+            raise responses.Refused(409, "conflict", message, remedy, field="idempotency_key")
         queued = {"status": "queued", "domain": outcome.domain, "length": outcome.length}
         return JSONResponse(queued | {"id": outcome.id}, 202)
 
@@ -141,9 +137,9 @@ class Api:
             is_id = str(UUID(id_)) == id_
         except ValueError:
             is_id = False
-        text = await self._store.ingested(request.scope[HOLDER], id_) if is_id else None
+        text = await self._store.ingested(request.scope[guard.HOLDER], id_) if is_id else None
         if text is None:
-            raise Refused(404, "not_found", "There is no text with this id.")
+            raise responses.Refused(404, "not_found", "There is no text with this id.")
         return JSONResponse(text._asdict())
 
     async def recall(self, request: Request) -> Response:
@@ -154,27 +150,26 @@ class Api:
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         job = partial(
-            recalled,
+            project_stores.recalled,
+            **query.model_dump(include={"limit", "depth"}),
             text=query.q,
-            limit=query.limit,
-            depth=query.depth,
             as_of=times.stated(query.as_of, now, "as_of") if query.as_of else "",
             filters=filters.stated(stated, now, field=""),
             now=now,
         )
-        return await self._store.answer(request.scope[HOLDER], job)
+        return await self._store.answer(request.scope[guard.HOLDER], job)
 
     async def projects(self, request: Request) -> Response:
         """Return the projects that the page can show."""
-        return await self._store.answer(request.scope[HOLDER], self._store.page.projects)
+        return await self._store.answer(request.scope[guard.HOLDER], self._store.page.projects)
 
-    def page_route(self, path: str, job: Job, model: type[requests.PageQuery]) -> Route:
+    def page_route(self, path: str, job: responses.Job, model: type[requests.PageQuery]) -> Route:
         """Return the route of a page's job; the parameters are the fields of `model`."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)
             parameters = query.model_dump(exclude={"project"})
-            holder = request.scope[HOLDER]
+            holder = request.scope[guard.HOLDER]
             return await self._store.answer(holder, partial(job, **parameters), query.project)
 
         return Route(path, answer)
@@ -191,7 +186,7 @@ class Api:
                 self._looked_at = time.monotonic()
         if not self._reasons:
             return JSONResponse({"status": "ready"})
-        return JSONResponse({"status": "not ready", "reasons": self._reasons}, 503, LATER)
+        return JSONResponse({"status": "not ready", "reasons": self._reasons}, 503, responses.LATER)
 
 
 class McpEndpoint:
@@ -214,8 +209,8 @@ class McpEndpoint:
         kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != requests.JSON_TYPE:
             message = f"An MCP message must be {requests.JSON_TYPE}."
-            raise Refused(415, "wrong_content_type", message)
-        await self._store.admit(scope[HOLDER])
+            raise responses.Refused(415, "wrong_content_type", message)
+        await self._store.admit(scope[guard.HOLDER])
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = self._opening = asyncio.create_task(self._open())

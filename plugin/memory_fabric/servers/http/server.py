@@ -28,7 +28,7 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, CannotListen, StoreUnavailable
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.guard import Guard, Names, Rate, checked
-from memory_fabric.servers.http.keys import Keys
+from memory_fabric.servers.http.keys import Keys, MemberKeys
 from memory_fabric.servers.http.local_store import LocalStore
 from memory_fabric.servers.http.project_stores import MAX_READERS
 from memory_fabric.servers.http.routes import application
@@ -165,8 +165,7 @@ class Server(Listener):
             remedy += "127.0.0.1, ::1 and localhost need none."
             raise BadInput("--host", text, remedy=remedy)
         super().__init__(host, port, allowed)
-        # Requests do not belong to the session in which the server was started.
-        self._settings = settings._replace(session="")
+        self._settings = settings._replace(session="")  # requests belong to no session
         self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
     @property
@@ -196,8 +195,7 @@ class Server(Listener):
 class TeamServer(Listener):
     """Server of a team's log; `run` serves requests until a signal comes.
 
-    `dsn` is a libpq connection string, `read` the one of a replica or ''. With several workers, the
-    processes share the socket. Raises BadInput, CannotListen.
+    `dsn` and `read` (of a replica, or '') are connection strings. Raises BadInput, CannotListen.
     """
 
     def __init__(
@@ -225,7 +223,7 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http.team_store import MemberKeys, TeamStore  # imports a driver
+    from memory_fabric.servers.http.team_store import TeamStore  # imports a driver
 
     app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
     store_thread.settle()
@@ -282,7 +280,6 @@ class PatientProtocol(H11Protocol):
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
-        """Receive a part of a request, or several requests."""
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
@@ -292,14 +289,12 @@ class PatientProtocol(H11Protocol):
                 self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Start to wait for the next request."""
         if self._waits_since is None:
             self._waits_since = self.loop.time()
         super().on_response_complete()
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting for a request."""
         super().connection_lost(exc)
         self._stop("request")
         self._stop("response")

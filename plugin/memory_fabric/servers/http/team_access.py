@@ -26,11 +26,11 @@ from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.servers.http import responses, team_keys, team_memory, team_rows, team_words
 from memory_fabric.sharing.server import connect
 from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server.translate import team_error
 from memory_fabric.sharing.team.errors import TeamError
 
 T = TypeVar("T")
 TeamJob = Callable[[team_memory.TeamMemory], T]
-
 # Threads, each with a connection: a request mostly waits for the database.
 THREADS = 4
 STATEMENT_LIMIT_MS = 15_000
@@ -42,7 +42,6 @@ KEPT_S, MAX_KEPT = 5.0, 500
 # How long to wait for a lagging replica, how often to check it meanwhile, and how long to avoid it
 # after that wait or an error.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
-BEHIND = "The replica lags behind."
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
     f"set_config('statement_timeout', '{STATEMENT_LIMIT_MS}', true)"
@@ -56,7 +55,7 @@ class Access:
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
     ) -> None:
         self.settings, self.space = settings, space
-        self._primary = Connections(dsn, insecure=insecure)
+        self.primary = Connections(dsn, insecure=insecure)
         self._replica = Connections(read, insecure=insecure) if read else None
         # The reason for not using the replica, and the time until which it is not used.
         self.without_replica, self._retry_at = "", 0.0
@@ -70,22 +69,19 @@ class Access:
         Either all of its writes are committed or none. Raises Unauthorized, Forbidden,
         StoreUnavailable, DeadlinePassed, and the errors of the job.
         """
-        return await self.in_thread(lambda: self.with_connection(self._asked(holder, job)))
+        return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
-        """Run a job that only reads, on the replica if there is one; otherwise like `ask`.
-
-        Unless `question` is None, the value is cached under it for some seconds.
-        """
+        """Run a reading job, on the replica if possible; cache its value for the `question`."""
         return await self.in_thread(lambda: self._read(holder, job, question))
 
     def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
         if self._replica is None or time.monotonic() < self._retry_at:
-            return self.with_connection(self._asked(holder, job, question))
+            return self.primary.run(self._asked(holder, job, question))
         alone: FabricError | None = None
         state = 0
         try:
-            state = self.with_connection(lambda c: self._admitted(c, holder).state)
+            state = self.primary.run(lambda c: self._admitted(c, holder).state)
         except StoreUnavailable as error:
             alone = error
         try:
@@ -96,7 +92,7 @@ class Access:
             self._tell(error.message)
             if alone:
                 raise alone from error
-        return self.with_connection(self._asked(holder, job, question))
+        return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
         """Save why the replica is not used ("" if it is used); print when this changes."""
@@ -120,7 +116,7 @@ class Access:
                 if seen is not None and seen.state >= state:
                     break
                 if time.monotonic() > until:
-                    raise StoreUnavailable("", BEHIND)
+                    raise StoreUnavailable("", "The replica lags behind.")
                 time.sleep(LOOK_S)
             with connection.transaction():
                 member = self._admitted(connection, holder)
@@ -158,14 +154,10 @@ class Access:
         finally:
             self._waiting -= 1
 
-    def with_connection(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)` on the primary in this thread; raises the same errors as `ask`."""
-        return self._primary.run(job)
-
     def close(self) -> None:
         """Wait for the running jobs and close all connections."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for connections in filter(None, (self._primary, self._replica)):
+        for connections in filter(None, (self.primary, self._replica)):
             connections.close()
 
     def memory_of(self, connection: Connection, holder: team_keys.Holder) -> team_memory.TeamMemory:
@@ -197,7 +189,7 @@ class Connections:
         except psycopg.Error as error:
             # Usually the server was restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
-                raise team_rows.of_database(error) from error
+                raise team_rows.of_log(team_error(error, "Cannot answer")) from error
         finally:
             if connection.closed:
                 connection.close()

@@ -10,14 +10,13 @@ from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.servers.http.keys import cookie_of
 from memory_fabric.sharing.server import connect, translate, versions
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import NotAMember
 
 KEY_BYTES = 32
 MAX_NAME_CHARS = 100
-# A longer text cannot be a key created by this package.
-MAX_KEY_CHARS = 200
 
 
 class MemberKey(NamedTuple):
@@ -89,11 +88,6 @@ def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
 def digest(given: str) -> bytes:
     """Return the SHA-256 digest of a key or cookie; no salt is needed for 256 random bits."""
     return hashlib.sha256(given.encode("utf-8", "replace")).digest()
-
-
-def cookie_of(key: str) -> str:
-    """Return the cookie that replaces the key in a browser; every process derives the same one."""
-    return hashlib.sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:

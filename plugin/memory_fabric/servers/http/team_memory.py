@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 from memory_fabric import config, errors, ids
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity, Operation, Provenance, Record
-from memory_fabric.servers.http.team_reader import TeamReader
-from memory_fabric.servers.http.team_rows import SCOPE, of_log
-from memory_fabric.servers.http.team_words import Vocabulary
+from memory_fabric.servers.http import team_reader, team_rows, team_words
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.own import value_of
 from memory_fabric.sharing.replica.wire import TeamOperation
@@ -29,7 +27,6 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
-
 # The origin (in place of a machine's id) of operations made here; undo has an origin of its own.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
@@ -43,14 +40,14 @@ class TeamMemory(Memory):
         connection: Connection,
         space: str,
         member: str,
-        vocabulary: Vocabulary,
+        vocabulary: team_words.Vocabulary,
         domains: Sequence[str] | None = None,
     ) -> None:
         super().__init__(settings._replace(semantic=False), None, repair=False)
         self.connection, self.space, self.member = connection, space, member
         self.vocabulary = vocabulary
         self.domains = None if domains is None else tuple(domains)
-        self.reader = TeamReader(connection, space, member, vocabulary, self.domains)
+        self.reader = team_reader.TeamReader(connection, space, member, vocabulary, self.domains)
 
     def databases(self) -> list[Database]:
         """Return an empty list: there are no local databases."""
@@ -87,7 +84,7 @@ class TeamMemory(Memory):
         at: str = "",
     ) -> Record | None:
         """Store a record for the team and return it, or the existing record that it repeats."""
-        if record.scope != SCOPE:
+        if record.scope != team_rows.SCOPE:
             text = f"This server keeps what is for the team, not for the scope {record.scope}."
             raise errors.BadInput("scope", text, remedy="Leave the scope out.")
         domain = self.domain_of(record.domain if record.domain != "general" else by.domain)
@@ -147,7 +144,7 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
     try:
         log.push(operations, lambda _, reason: reasons.append(reason))
     except TeamError as error:
-        raise of_log(error) from error
+        raise team_rows.of_log(error) from error
     if reasons:
         raise errors.FabricError(f"The shared log refuses this: {reasons[0]}.")
 

@@ -11,7 +11,6 @@ import psycopg
 
 from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.servers.http import team_rows, team_words
-from memory_fabric.servers.http.team_rows import STORE, Row, SpaceQueries
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store.queries.graph import NOW
@@ -20,7 +19,6 @@ from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.text import name_key, words
 
 Groups = Sequence[Sequence[str]]
-
 # Maximum number of relations of a question's names, and observations that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
 # Records to compare with a new record, and words of the new record's text to search for.
@@ -29,7 +27,7 @@ MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
-class TeamReader(SpaceQueries, Reader):
+class TeamReader(team_rows.SpaceQueries, Reader):
     """Queries of recall on one space, within one transaction."""
 
     def __init__(
@@ -41,9 +39,9 @@ class TeamReader(SpaceQueries, Reader):
         domains: Sequence[str] | None = None,
     ) -> None:
         super().__init__(connection, space, member, domains)
-        self.kind, self._vocabulary = STORE, vocabulary
+        self.kind, self._vocabulary = team_rows.STORE, vocabulary
         # Caches for this transaction: results of searches, and the times of relations.
-        self._matches: dict[Any, dict[str, list[Row]]] = {}
+        self._matches: dict[Any, dict[str, list[team_rows.Row]]] = {}
         self._stated: dict[Relation, str] = {}
 
     def observations(
@@ -186,7 +184,7 @@ class TeamReader(SpaceQueries, Reader):
         limit: int,
         filters: Filters = EVERYTHING,
         names: Sequence[str] | None = None,
-    ) -> list[Row]:
+    ) -> list[team_rows.Row]:
         """Return the newest rows of a kind; with `names`, only rows of these entities."""
         condition = self.condition(filters)
         if condition is None or names == [] or limit < 1:
@@ -195,7 +193,7 @@ class TeamReader(SpaceQueries, Reader):
         by_id = {row.op_id: row for row in self.fetched(ids)}
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
-    def own_records_with(self, text: str) -> list[Row]:
+    def own_records_with(self, text: str) -> list[team_rows.Row]:
         """Return the caller's records that contain all of a text's first words, best first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
@@ -220,12 +218,12 @@ class TeamReader(SpaceQueries, Reader):
         limit: int,
         filters: Filters,
         phrases: Sequence[str] = (),
-    ) -> dict[str, list[Row]]:
+    ) -> dict[str, list[team_rows.Row]]:
         """Return the matching rows of each kind, best first; cached for the transaction."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
         if search in self._matches:
             return self._matches[search]
-        rows: list[Row] = []
+        rows: list[team_rows.Row] = []
         condition = self.condition(filters)
         terms = [*phrases, *(word for group in groups for word in group)]
         query = None
@@ -262,7 +260,7 @@ class TeamReader(SpaceQueries, Reader):
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
 
-    def _candidates(self, rows: Iterable[Row]) -> list[Candidate]:
+    def _candidates(self, rows: Iterable[team_rows.Row]) -> list[Candidate]:
         candidates = (
             team_rows.record_candidate(row, self._member)
             if row.kind == wire.RECORD

@@ -29,12 +29,8 @@ MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 TRUSTS = frozenset(("user", "assistant", "tool"))
 # Maximum number of statements of each kind about a list of entities.
 MAX_ABOUT = 10_000
-COUNTED = {
-    "records": wire.RECORD,
-    "entities": wire.ENTITY,
-    "observations": wire.OBSERVATION,
-    "relations": wire.RELATION,
-}
+COUNTED = {"records": wire.RECORD, "entities": wire.ENTITY}
+COUNTED |= {"observations": wire.OBSERVATION, "relations": wire.RELATION}
 
 
 class Row(NamedTuple):
@@ -320,15 +316,10 @@ class SpaceQueries:
 
     def failure(self, error: psycopg.Error) -> FabricError:
         """Return the request's error for a database error, and save the first one as `failed`."""
-        translated = of_database(error)
+        translated = of_log(team_error(error, "Cannot answer"))
         if self.failed is None and not isinstance(translated, DeadlinePassed):
             self.failed = translated
         return translated
-
-
-def of_database(error: psycopg.Error) -> FabricError:
-    """Convert an error of the database or its driver into the error that a request reports."""
-    return of_log(team_error(error, "Cannot answer"))
 
 
 def of_log(error: errors.TeamError) -> FabricError:

@@ -29,7 +29,6 @@ from memory_fabric.redaction import redact
 from memory_fabric.servers.http import team_keys, team_rows
 from memory_fabric.servers.http.guard import HOLDER
 from memory_fabric.servers.http.ingest import Outcome
-from memory_fabric.servers.http.keys import NOBODY
 from memory_fabric.servers.http.requests import JSON_TYPE
 from memory_fabric.servers.http.responses import Job, PageJobs, answered
 from memory_fabric.servers.http.routes import Store
@@ -40,7 +39,6 @@ from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.store import write
 from memory_fabric.store.operations.ingest import digest
 from memory_fabric.store.queues import ingest_queue
-from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, QueuedText
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
@@ -50,10 +48,8 @@ SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "
     "confidence pinned valid_from valid_to superseded_by"
 ).split()
-UNDO_PATH = "/v1/memory/undo"
 # Seconds that a running request or text has to finish at shutdown.
 CLOSE_GRACE_S = 2.0
-POLL_S = 1.0
 CHECK_REPLICA = "Look at the server of --read; it is asked again by itself."
 ACCEPT = (
     "INSERT INTO memory_fabric.ingested (id, space, domain, idempotency_key, digest, body, length) "
@@ -87,26 +83,6 @@ FAILED = (
 )
 
 
-class MemberKeys:
-    """Keys that the database validates; the holder of a key is its digest."""
-
-    are_needed = True
-
-    def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY if it cannot be a key."""
-        may_be_key = 0 < len(key) <= team_keys.MAX_KEY_CHARS
-        return team_keys.digest(key).hex() if may_be_key else NOBODY
-
-    holder_by_cookie = holder
-
-    def cookie_for(self, key: str) -> str:
-        return team_keys.cookie_of(key) if self.holder(key) else ""
-
-    def is_good(self, holder: str) -> bool:
-        """Return True, because responses are too short for a key to be checked again meanwhile."""
-        return True
-
-
 class TeamStore(Store):
     """The application's store for one space; `holder` is a key's digest in hexadecimal."""
 
@@ -116,7 +92,7 @@ class TeamStore(Store):
         self._access = Access(settings, dsn, space, read, insecure=insecure)
         self._worker = Worker(self._access)
         self.page = PageJobs(picture, explained, history, self._status, projects)
-        self.more_routes = [Route(UNDO_PATH, self._undo, methods=["POST"])]
+        self.more_routes = [Route("/v1/memory/undo", self._undo, methods=["POST"])]
 
     async def begin(self) -> None:
         self._worker.start()
@@ -139,18 +115,18 @@ class TeamStore(Store):
 
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
         outcome = await self._access.ask(holder, partial(accept, ingest=ingest))
-        if isinstance(outcome, Accepted):
+        if isinstance(outcome, ingest_queue.Accepted):
             self._worker.due.set()
         return outcome
 
-    async def ingested(self, holder: str, id_: str) -> QueuedText | None:
+    async def ingested(self, holder: str, id_: str) -> ingest_queue.QueuedText | None:
         return await self._access.ask(holder, partial(find, id_=id_))
 
     async def reasons(self) -> list[str]:
         """Return the reason why the database cannot be used; empty if it answers."""
         try:
             access = self._access
-            await access.in_thread(lambda: access.with_connection(lambda c: c.execute("SELECT 1")))
+            await access.in_thread(lambda: access.primary.run(lambda c: c.execute("SELECT 1")))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not ready
             return [str(error)]
         return []
@@ -187,17 +163,17 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
         ACCEPT, (ids.new_id(), memory.space, domain, key, hashed, text, length)
     )
     if new:
-        return Accepted(str(new[0][0]), length, domain)
+        return ingest_queue.Accepted(str(new[0][0]), length, domain)
     [(id_, stored_hash, length, domain)] = memory.reader.query(KNOWN, (memory.space, key))
     if stored_hash != hashed:
         return ingest_queue.IdempotencyConflict(str(id_))
-    return Accepted(str(id_), length, domain, repeated=True)
+    return ingest_queue.Accepted(str(id_), length, domain, repeated=True)
 
 
-def find(memory: TeamMemory, id_: str) -> QueuedText | None:
+def find(memory: TeamMemory, id_: str) -> ingest_queue.QueuedText | None:
     """Return the state of one of the caller's texts; None if the id is unknown."""
     rows = memory.reader.query(STATE, (memory.space, id_))
-    return QueuedText(*rows[0]) if rows else None
+    return ingest_queue.QueuedText(*rows[0]) if rows else None
 
 
 class Worker(threading.Thread):
@@ -220,7 +196,7 @@ class Worker(threading.Thread):
         last_error = ""
         while not self._ending.is_set():
             try:
-                rows = self._access.with_connection(
+                rows = self._access.primary.run(
                     lambda c: c.execute(MEMBERS, (self._access.space,)).fetchall()
                 )
                 for (member,) in rows:
@@ -231,7 +207,7 @@ class Worker(threading.Thread):
                 if str(error) != last_error:  # printed once, not at each attempt
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
-            self.due.wait(POLL_S)
+            self.due.wait(1.0)  # other servers accept texts, too
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
@@ -250,7 +226,7 @@ class Worker(threading.Thread):
                 memory = self._memory(connection, member, "" if domain == "general" else domain)
                 fields = {name: value for name, value in body.items() if name in Ingest._fields}
                 fields["key_decisions"] = tuple(fields.get("key_decisions", ()))
-                text = Claimed(str(id_), Ingest(**fields), attempts, at)
+                text = ingest_queue.Claimed(str(id_), Ingest(**fields), attempts, at)
                 connection.execute(DONE, (_stored_records(memory, text), id_))
                 return True
 
@@ -265,14 +241,14 @@ class Worker(threading.Thread):
                 connection.execute(FAILED, (reason, *limits, claimed[0]))
 
         try:
-            return self._access.with_connection(process)
+            return self._access.primary.run(process)
         except Exception as error:
             if not claimed:
                 raise
             # A member may insert any content, so any error is possible.
             message = str(error) if isinstance(error, FabricError) else type(error).__name__
             reason = cut(one_line(message), ingest_queue.MAX_ERROR_CHARS)
-        self._access.with_connection(note_failure)
+        self._access.primary.run(note_failure)
         return True
 
     def _memory(self, connection: Connection, member: str, domain: str = "") -> TeamMemory:
@@ -280,7 +256,7 @@ class Worker(threading.Thread):
         return self._access.memory_of(connection, holder)
 
 
-def _stored_records(memory: TeamMemory, text: Claimed) -> list[str]:
+def _stored_records(memory: TeamMemory, text: ingest_queue.Claimed) -> list[str]:
     by = parts.provenance(text)
     stored = (
         state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})

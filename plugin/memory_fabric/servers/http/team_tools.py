@@ -12,10 +12,9 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.capture.remember import state
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http import guard, team_access, team_rows
 from memory_fabric.servers.http import team_memory as writes
@@ -30,19 +29,15 @@ from memory_fabric.text import cut, neutralised, one_line
 
 Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
-
-SAID_BY = Provenance(source="mcp", trust="tool")
-
+SAID_BY = models.Provenance(source="mcp", trust="tool")
 # Limits for one page of entities and the statements about them; a cursor leads to the next page.
 PAGE_ENTITIES, MAX_ABOUT = 50, 2000
 MAX_FORGOTTEN = 50
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
-STORED = "Stored in the team's shared log."
-NOT_YOURS = "Not replaced, since only its author can:"
 SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
 
 
-def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
     """Store a statement for the team; report the new record, or the one that it repeats."""
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
@@ -56,11 +51,13 @@ def remember(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
     head = "Remembered as" if is_new else "Known already:"
     lines = [f"{head} {memory_tools.named_record(stored)}"]
     lines += [f"Replaces {_line(row)}" for row in own if is_new]
-    lines += [f"{NOT_YOURS} {_line(row)}" for row in replaced if row not in own]
-    return Outcome((within([*lines, STORED], "history shows it."),), changed=True)
+    kept = [row for row in replaced if row not in own]
+    lines += [f"Not replaced, since only its author can: {_line(row)}" for row in kept]
+    lines.append("Stored in the team's shared log.")
+    return Outcome((within(lines, "history shows it."),), changed=True)
 
 
-def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
     """Preview which of the caller's statements would be withdrawn; with the code, withdraw them."""
     what = arguments["what"]
     # The text is an id, an entity's name, or words of a record.
@@ -87,7 +84,7 @@ def forget(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
     return Outcome((f"Forgotten: {len(mine)}. {retention} {note}".rstrip(),), changed=True)
 
 
-def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+def history(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
     """Return who stated what about an entity or a record, newest first."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     rows = _named(team, name) if looks_like_id(name) else team.reader.about([name])
@@ -101,7 +98,7 @@ def history(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
     return Outcome((within(lines, "A lower limit shows the newest."),))
 
 
-def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+def read_graph(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
     """Return one page of the graph, in the order in which entities were stated."""
     cursor = str(arguments.get("cursor") or "0")
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
@@ -112,14 +109,14 @@ def read_graph(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome
     return _answer(team, [name for _, name in page], following, outgoing=True)
 
 
-def search_nodes(team: Any, arguments: Arguments, said_by: Provenance) -> Outcome:
+def search_nodes(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
     """Return the entities that match the query, best first, and their relations."""
     if not arguments["query"].strip():
         return read_graph(team, arguments, said_by)
     return _answer(team, team.reader.named_like(arguments["query"], PAGE_ENTITIES))
 
 
-def open_nodes(team: Any, arguments: Arguments, _said_by: Provenance) -> Outcome:
+def open_nodes(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
     """Return the entities with these names; unknown names are skipped."""
     return _answer(team, arguments["names"])
 
@@ -150,11 +147,11 @@ def _answer(
     return Outcome((as_json(structure),), structure)
 
 
-def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> Graph:
+def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
     """Return the entities with these names, in this order, and the relations from or to them."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
-    relations: dict[Relation, None] = {}
+    relations: dict[models.Relation, None] = {}
     for row in memory.reader.about(names, MAX_ABOUT):
         if row.kind == wire.RELATION:
             relation = team_rows.relation_in(row)
@@ -169,11 +166,11 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
         else:
             texts[statement.name][statement.text] = None
     entities = (
-        Entity(name, types.get(name, UNKNOWN_TYPE), tuple(remarks))
+        models.Entity(name, types.get(name, UNKNOWN_TYPE), tuple(remarks))
         for name, remarks in texts.items()
         if name in types or remarks
     )
-    return Graph(tuple(entities), tuple(relations))
+    return models.Graph(tuple(entities), tuple(relations))
 
 
 def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
@@ -209,10 +206,8 @@ class _Failed(Exception):
 
 
 def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the handler of MCP over streamable HTTP. Each request is independent, and runs as the
-    member of its key.
-
-    Sessions and subscriptions are not supported, since they would be the state of one process.
+    """Return the handler of MCP over streamable HTTP. Each request runs as its key's member, and
+    independently: sessions and subscriptions would be the state of one process.
     """
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:

@@ -19,10 +19,8 @@ from memory_fabric.text import cut, name_key
 # Entities, and the relations that touch them, keyed by their numbers in creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
-
 # A sort key (creation order, database by database), the relation, and its size in characters.
 Numbered = tuple[int, Relation, int]
-
 # How many entities are read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
 # If one chunk has more relations than this, one of its entities is a hub, and is read alone.

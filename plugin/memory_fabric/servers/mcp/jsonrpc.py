@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from memory_fabric.text import each_text
 
 Id = str | int | float
-
 VERSION = "2.0"
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -23,8 +23,6 @@ DEFAULT_LIMIT = 10
 # The assistant calls this tool in its own words; content of pages and files that is stored through
 # the graph tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
-# Maps fields of a call to keys of the evidence.
-EVIDENCE = {"when": models.WHEN, "also": models.ALSO}
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
 MAX_TEXT_CHARS = 300
@@ -45,7 +43,6 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
     now = ids.timestamp()
-    # The filters of a call, inside their object or beside it.
     inside = arguments.get(filtering.OBJECT, {})
     aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
     for twice in [key for key in aside if key in inside]:
@@ -117,7 +114,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     # Stated names come first, with the type that the text suggests, then the extracted ones.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
-    beside = {key: arguments.get(field) for field, key in EVIDENCE.items()}
+    beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
     return stated_record._replace(
         entities=(*entities, *by_key.values()),
         scope=_scope(arguments),
@@ -139,16 +136,9 @@ def _by_words(
     from memory_fabric.hooks.session.turn_notes import said_by_user
 
     words, candidate = source(one_line(arguments["from"]))
-    note = Note(
-        _one_of(arguments, "type", "kind") or record.type,
-        record.what,
-        why=record.why,
-        instead_of=arguments.get("instead_of", ""),
-        when=arguments.get("when", ""),
-        also=arguments.get("also", ""),
-        quotation=words,
-        candidate=candidate,
-    )
+    kind = _one_of(arguments, "type", "kind") or record.type
+    stated = {name: arguments.get(name, "") for name in ("instead_of", "when", "also")}
+    note = Note(kind, record.what, record.why, quotation=words, candidate=candidate, **stated)
     prompts = said_by_user(memory, by.session)
     earned_trust = earned(memory, note, prompts)
     if not earned_trust.words:

@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
 
 Schema = dict[str, Any]
-
-DIALECT = "http://json-schema.org/draft-07/schema#"
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
 # `session` records are summaries that hooks write; a caller cannot state one.
 STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
-MAX_RECALL_LIMIT = 50
-MAX_CHANGES = 100
 
 
 class Tool(NamedTuple):
@@ -88,7 +84,7 @@ def _closed(**properties: Schema) -> Schema:
 
 def _result(**properties: Schema) -> Schema:
     """Return the schema of the structured result, all that models see: properties and a note."""
-    schema = {"$schema": DIALECT, **_closed(**properties)}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
@@ -96,19 +92,15 @@ def _result(**properties: Schema) -> Schema:
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
 # `from` is a keyword in Python, so the properties are given as a mapping.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
-_ADDED = array(_closed(entityName=STRING, addedObservations=array(STRING)))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
-
 # Schemas of arguments, with descriptions for the model.
 _FACTS, _NAME, _NAMES = _texts("One fact each."), _text("Exact name."), _texts("Exact names.")
 _NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
 _RELATION = whole(
     **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
 )
-
 _DELETION = whole(entityName=_NAME, observations=_texts("Exact texts."))
-
 NINE = (
     Tool(
         "create_entities",
@@ -126,7 +118,7 @@ NINE = (
         "add_observations",
         "Add observations to entities that exist.",
         whole(observations=array(whole(entityName=_NAME, contents=_FACTS))),
-        _result(results=_ADDED),
+        _result(results=array(_closed(entityName=STRING, addedObservations=array(STRING)))),
     ),
     *(
         Tool(f"delete_{kind}", text, whole(**arguments), _SUCCESS, deletes=True)
@@ -174,7 +166,7 @@ RECALL = Tool(
                 "description": "All must hold; a list: any of it. Keys: domain project type agent "
                 "scope session category since before.",
             },
-            "limit": _number(MAX_RECALL_LIMIT, "Hits."),
+            "limit": _number(50, "Hits."),
             "depth": _number(3, "Steps to walk the graph; shows the path."),
         },
     ),
@@ -230,15 +222,12 @@ HISTORY = Tool(
     "Who said this, when, in which session, and what changed since.",
     needing(
         ["name"],
-        {"name": _text("Entity's name or record's id."), "limit": _number(MAX_CHANGES, "Changes.")},
+        {"name": _text("Entity's name or record's id."), "limit": _number(100, "Changes.")},
     ),
     reads=True,
     drop_in=False,
 )
-
 TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)
-
-
 # In Python a bool is an int, but not in JSON; `_is` distinguishes them.
 TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 

@@ -59,8 +59,7 @@ async def called(
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except errors.FabricError as error:
-        # The memory could not be opened; the next call tries again.
-        outcome = failure(str(error))
+        outcome = failure(str(error))  # the memory could not be opened; the next call retries
     return {**wire(outcome), "resultType": "complete"}
 
 
@@ -84,7 +83,6 @@ class MemoryServer:
 
     def __init__(self, store: StoreThread, said_by: models.Provenance) -> None:
         self._store = store
-        # The resources to which each connection has subscribed.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen_to_bus = ListenHandler(self._bus)

@@ -14,14 +14,12 @@ from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import jsonrpc, protocol
 from memory_fabric.servers.mcp.jsonrpc import Fault, Message, Outcome, failure, wire
-from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
 # Maps the value or error of a job to the response; None if the response follows later.
 Finish = Callable[[Any, BaseException | None], Result | None]
-
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
@@ -92,7 +90,7 @@ class Session:
         handler = (MODERN if self._modern else HANDSHAKE).get(method)
         if handler is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
-        if not (self._modern or self._greeted or method in BEFORE_GREETING):
+        if not (self._modern or self._greeted or method in ("initialize", "ping")):
             raise protocol.invalid("initialize comes first")
         protocol.check(method, params)
         return handler(self, request)
@@ -117,8 +115,7 @@ class Session:
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                # The memory could not be opened; the next call tries again.
-                return wire(failure(str(error)))
+                return wire(failure(str(error)))  # not opened; the next call retries
             if outcome is None:
                 raise error or AssertionError
             if outcome.changed:
@@ -131,7 +128,7 @@ class Session:
     def _read(self, request: Message) -> None:
         from memory_fabric.servers.mcp.tools import RequestHandler  # imported late, as above
 
-        if request.params["uri"] != GRAPH_URI:
+        if request.params["uri"] != protocol.GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
 
         def done(text: str | None, error: BaseException | None) -> Result:
@@ -139,7 +136,7 @@ class Session:
                 raise Fault(jsonrpc.INTERNAL_ERROR, str(error))
             if text is None:
                 raise error or AssertionError
-            resource = {"uri": GRAPH_URI, "mimeType": protocol.JSON_TYPE, "text": text}
+            resource = {"uri": protocol.GRAPH_URI, "mimeType": protocol.JSON_TYPE, "text": text}
             return {"contents": [resource], **protocol.KEPT}
 
         handler = RequestHandler(self._said_by, self._place, self._watch)
@@ -147,7 +144,7 @@ class Session:
 
     def _subscribe(self, request: Message) -> None:
         def begun() -> Result:
-            if request.params["uri"] == GRAPH_URI and not self._subscribed:
+            if request.params["uri"] == protocol.GRAPH_URI and not self._subscribed:
                 self._subscribed = True
             else:
                 self._watch.stop()
@@ -157,7 +154,7 @@ class Session:
 
     def _unsubscribe(self, request: Message) -> None:
         def done(*_: object) -> Result:
-            if request.params["uri"] == GRAPH_URI and self._subscribed:
+            if request.params["uri"] == protocol.GRAPH_URI and self._subscribed:
                 self._subscribed = False
                 self._watch.stop()
             return {}
@@ -169,7 +166,7 @@ class Session:
         honoured: Result = {kind: True for kind in protocol.CHANGES if stated.get(kind)}
         uris = list(stated.get("resourceSubscriptions") or ())
         honoured |= {"resourceSubscriptions": uris} if uris else {}
-        hears = GRAPH_URI in uris
+        hears = protocol.GRAPH_URI in uris
 
         def begun() -> None:
             with self._settled:
@@ -235,10 +232,10 @@ class Session:
 
     def _tell(self) -> None:
         if self._subscribed:
-            self._say(jsonrpc.notification(UPDATED, {"uri": GRAPH_URI}))
+            self._say(jsonrpc.notification(UPDATED, {"uri": protocol.GRAPH_URI}))
         for request, hears in list(self._listening.items()):
             if hears:
-                params = {"_meta": _of_listener(request), "uri": GRAPH_URI}
+                params = {"_meta": _of_listener(request), "uri": protocol.GRAPH_URI}
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
@@ -277,4 +274,3 @@ MODERN: Mapping[str, Handler] = {
     "server/discover": lambda *_: protocol.DISCOVERY,
     "subscriptions/listen": Session._listen,
 }
-BEFORE_GREETING = ("initialize", "ping")

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from memory_fabric import config, models
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.mcp.session import Session
-from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.projects import identity, registry_file
 
@@ -47,14 +46,13 @@ CLOSE_GRACE_S = 5.0
 def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     """Serve until the input ends or a signal comes; then end the process.
 
-    Only JSON-RPC reaches standard output (MEM-20). Writes are durable before they are acknowledged,
-    so that nothing is lost at the end.
+    Only JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable already.
     """
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
         print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
     working_folder = WorkingFolder(settings)
-    store = StoreThread(
+    store = store_thread.StoreThread(
         lambda: _open(working_folder.settings()),
         moved=lambda memory: memory.project is None and working_folder.begun(),
     )
@@ -68,7 +66,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     author, origin = settings.author, settings.origin
     said_by = models.Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
-    if sys.platform == "linux":  # type checkers do not look further elsewhere
+    if sys.platform == "linux" and not settings.muted:  # type checkers know the platform
         from memory_fabric.servers.live import Live
 
         live = Live(settings)  # answers the hooks of the client that started this server
@@ -97,7 +95,7 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
     return True
 
 
-def _leave(store: StoreThread, live: Live | None, grace_s: float) -> NoReturn:
+def _leave(store: store_thread.StoreThread, live: Live | None, grace_s: float) -> NoReturn:
     if live is not None:
         live.close(grace_s)
     store.close(grace_s)

@@ -1,36 +1,161 @@
-"""Tool calls: from a tool's name and arguments to its outcome; every error is a text."""
+"""Tool calls, from a tool's name and arguments to its outcome; every error is a text.
+
+The nine tools of the reference memory server are here (contracts MEM-01 … MEM-11).
+"""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from memory_fabric import text
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
-from memory_fabric.errors import FabricError
+from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import domain_for, isolates, stated_name, visible_from
 from memory_fabric.recall.filters import KEYS
 from memory_fabric.servers import store_thread
-from memory_fabric.servers.mcp import graph_tools, memory_tools
-from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, whole_text, with_notes
+from memory_fabric.servers.mcp import graph_view, jsonrpc, memory_tools
+from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json
 from memory_fabric.servers.mcp.schema import STRING, TOOLS, known_part, problems
+from memory_fabric.store.database import Database
 from memory_fabric.store.home import callers, switches
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries import graph
 
 Arguments = Mapping[str, Any]
 Call = Callable[[Memory, Arguments, Provenance], Outcome]
-
 Calls = Mapping[str, Call]
+MAX_NAME_CHARS = 80
+
+
+def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Return only the new entities; notes list merged observations and name variants (MEM-01)."""
+    result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
+    merged, variants = result.get("merged", ()), result.get("variants", {})
+    counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
+    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
+    notes = (
+        f"Existed already; the new observations were added to: {counts}." if merged else "",
+        f"Names that differ only in case, -, _ or spaces: {pairs}." if variants else "",
+    )
+    return _list_answer(result, "entities", arguments["entities"], *notes)
+
+
+def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Return only the new relations; a note lists entities created as their ends (MEM-02)."""
+    result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
+    ends = result.get("created_ends", ())
+    note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
+    return _list_answer(result, "relations", arguments["relations"], note)
+
+
+def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Return the observations added to each entity; unknown entities fail (MEM-03, MEM-04)."""
+    result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
+    pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
+    requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
+    return _list_answer(result, "results", requested)
+
+
+def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Return a page of the combined graph of project and user, in creation order (MEM-10)."""
+    return _graph_answer(memory, arguments, graph_view.read)
+
+
+def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Return entities that match the query, best first, with relations (MEM-07, MEM-09)."""
+    query, enough = arguments["query"], memory.settings.max_results
+    found = partial(graph_view.found, query=query, enough=enough)
+    # The best matches come first, so half a page is usually enough, at half the cost.
+    return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
+
+
+def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Return the entities of these names; unknown names are skipped (MEM-07, MEM-08)."""
+    return _graph_answer(memory, arguments, partial(graph_view.opened, names=arguments["names"]))
+
+
+def whole_graph(memory: Memory) -> str:
+    """Return the content of the graph resource: the whole graph as JSON (MEM-16)."""
+    return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
+
+
+def _readable(memory: Memory) -> list[Database]:
+    """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
+    databases = memory.databases()
+    if memory.failures and not databases:
+        raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
+    return databases
+
+
+def _graph_answer(
+    memory: Memory,
+    arguments: Arguments,
+    view: Callable[..., tuple[graph_view.Page, str]],
+    pages: float = 1,
+) -> Outcome:
+    """Return a page of a view as a tool's outcome, with a note about what is missing."""
+    start = graph_view.start_of(arguments.get("cursor", ""))
+    max_chars = int(pages * memory.settings.max_reply_chars)
+    page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
+    notes = [f"A part could not be read: {failure}" for failure in memory.failures]
+    if page.following:
+        cursor = page.following
+        notes.append(f"Cut to size: {not_shown}. For the rest call again with cursor {cursor}.")
+    if page.cut:
+        names = ", ".join(text.cut(name, MAX_NAME_CHARS) for name in page.cut)
+        notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
+    fields = graph_view.as_object(page.graph) | _noted(notes)
+    return Outcome((as_json(fields),), fields)
+
+
+def _noted(notes: Sequence[str]) -> dict[str, str]:
+    text_of_notes = " ".join(note for note in notes if note)
+    return {"note": text_of_notes} if text_of_notes else {}
+
+
+def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: str) -> Outcome:
+    listed = asked if result.get("queued") else list(result[key])
+    all_notes = [note for note in (*notes, _queued_note(result)) if note]
+    return Outcome((as_json(listed), *all_notes), {key: listed} | _noted(all_notes), changed=True)
+
+
+def _deleted(
+    kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
+) -> Outcome:
+    """Delete, also relations at either end; succeed even if nothing matched (MEM-05, MEM-06)."""
+    result = memory.write(kind, {key: arguments[key]}, said_by)
+    message = f"{what} deleted successfully"
+    notes = tuple(filter(None, (_queued_note(result),)))
+    structure = {"success": True, "message": message} | _noted(notes)
+    return Outcome((message, *notes), structure, changed=True)
+
+
+delete_entities = partial(_deleted, "delete_entities", "entityNames", "Entities")
+delete_observations = partial(_deleted, "delete_observations", "deletions", "Observations")
+delete_relations = partial(_deleted, "delete_relations", "relations", "Relations")
+
+
+def _queued_note(result: Mapping[str, Any]) -> str:
+    if not result.get("queued"):
+        return ""
+    return (
+        f"Accepted and safe on disk, but not in the graph yet: {result.get('because', '')} "
+        "It is applied as soon as it can be."
+    )
+
 
 CALLS: Calls = {
-    "create_entities": graph_tools.create_entities,
-    "create_relations": graph_tools.create_relations,
-    "add_observations": graph_tools.add_observations,
-    "delete_entities": graph_tools.delete_entities,
-    "delete_observations": graph_tools.delete_observations,
-    "delete_relations": graph_tools.delete_relations,
-    "read_graph": graph_tools.read_graph,
-    "search_nodes": graph_tools.search_nodes,
-    "open_nodes": graph_tools.open_nodes,
+    "create_entities": create_entities,
+    "create_relations": create_relations,
+    "add_observations": add_observations,
+    "delete_entities": delete_entities,
+    "delete_observations": delete_observations,
+    "delete_relations": delete_relations,
+    "read_graph": read_graph,
+    "search_nodes": search_nodes,
+    "open_nodes": open_nodes,
     "recall": memory_tools.recall,
     "remember": memory_tools.remember,
     "forget": memory_tools.forget,
@@ -52,7 +177,7 @@ MAX_PROBLEMS = 10
 def complaint(name: str, arguments: Any) -> Outcome | None:
     """Return the error of an invalid call, worded like the reference server's (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
-        return failure(f"MCP error -32602: Tool {name} not found")
+        return jsonrpc.failure(f"MCP error -32602: Tool {name} not found")
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
         # The domain is a field that the reference server does not have.
@@ -67,7 +192,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
         return None
     first_complaints = complaints[:MAX_PROBLEMS] + (["…"] if len(complaints) > MAX_PROBLEMS else [])
     head = f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
-    return failure(head + "\n".join(first_complaints))
+    return jsonrpc.failure(head + "\n".join(first_complaints))
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
@@ -79,25 +204,25 @@ def call(
     memory: Memory, name: str, arguments: Arguments, said_by: Provenance, calls: Calls = CALLS
 ) -> Outcome:
     """Return the outcome of a valid call; `calls` maps the tools to their functions."""
-    usable = whole_text(known_part(SCHEMAS[name], arguments))
+    usable = jsonrpc.whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
         # These filters are not in the schema; without them, the search would be too wide.
-        usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
+        usable |= jsonrpc.whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
-        return failure(str(switches.off_error(memory.settings)))
+        return jsonrpc.failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
         from memory_fabric.store.scoped_memory import within  # late: few calls specify a domain
 
         memory = within(memory, (stated_domain(arguments),))
     try:
-        return with_notes(calls[name](memory, usable, said_by), store_thread.told(memory))
+        return jsonrpc.with_notes(calls[name](memory, usable, said_by), store_thread.told(memory))
     except FabricError as error:
-        return failure(str(error))
+        return jsonrpc.failure(str(error))
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
         print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-        return failure(f"MCP error -32603: {type(error).__name__}: {error}")
+        return jsonrpc.failure(f"MCP error -32603: {type(error).__name__}: {error}")
 
 
 # The metadata key for the id of a tool call in Claude Code (measured: decision 0031).
@@ -130,11 +255,9 @@ class RequestHandler:
     ) -> Outcome:
         """Return the outcome of a valid call of a tool. Raises FabricError.
 
-        A call without an id in `meta` does not come from an agent, unless clients of this name have
-        agents.
+        A call without an id in `meta` is an agent's only if clients of this name have agents.
         """
-        # first, because domains may have been isolated since
-        store_thread.renew(memory)
+        store_thread.renew(memory)  # first, because domains may have been isolated since
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
@@ -167,4 +290,4 @@ class RequestHandler:
                 "config.toml isolates agents, and nobody can tell who reads this resource: use the "
                 "tool read_graph."
             )
-        return graph_tools.whole_graph(visible_from(memory, domain))
+        return whole_graph(visible_from(memory, domain))
