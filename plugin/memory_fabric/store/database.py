@@ -109,8 +109,7 @@ class Database:
 
     def transaction(self, *, durable: bool = True) -> Transaction:
         """Return a context manager that holds the write lock, and commits, or rolls back on an
-        error. Unless `durable`, a power failure may lose the transaction, but never damages the
-        file.
+        error. Unless `durable`, a power failure may lose the transaction, but not damage the file.
         """
         return Transaction(self, durable)
 

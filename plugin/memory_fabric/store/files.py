@@ -299,9 +299,8 @@ def write_atomic(
     """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
     A link to a regular file of the same user is followed, because people link their settings. Large
-    content may be passed in parts. `still` is called last, when everything is on disk: if it
-    returns False, nothing is replaced. A write that is not `durable` may be lost in a power
-    failure. No temporary file remains. Raises NotRegular, OSError.
+    content may be passed in parts. If `still`, called when everything is on disk, returns False,
+    nothing is replaced. Unless `durable`, a power failure may undo it. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))

@@ -111,10 +111,10 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply the queued operations; return how many. Each leaves the queue after its commit.
 
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
-    signature are applied. Other lines, and lines that cannot be read or applied, are moved to
-    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
-    Raises the errors of `apply`; the remaining operations then stay queued. Does nothing while
-    another process is draining the queue.
+    signature are applied. Other lines, and lines that cannot be applied, are moved to
+    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. Raises the
+    errors of `apply`; the remaining operations then stay queued. Does nothing during another
+    process's drain.
     """
     applied = 0
     try:
@@ -198,9 +198,8 @@ def restore(
     *,
     words: bool = True,
 ) -> int:
-    """Append lines that the journals have lost again, from the database; return how many. Records
-    that none of the `journals` has are appended in `decisions_folder`. Raises OSError,
-    StoreUnavailable.
+    """Append records that none of the `journals` has, and a lost operations journal, from the
+    database; return the count of lines. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:

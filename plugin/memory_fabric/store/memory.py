@@ -52,8 +52,7 @@ class Memory(BaseMemory):
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
         """Return the memory for these settings; only the project's registration is written to disk.
-        With `repair`, a damaged database is set aside and rebuilt; otherwise, using it raises an
-        error.
+        With `repair`, a damaged database is rebuilt; otherwise, using it raises an error.
         """
         memory = cls(settings, _project_of(settings), repair=repair)
         memory.follow_switches()
@@ -116,9 +115,9 @@ class Memory(BaseMemory):
     ) -> Record | None:
         """Store a record; return it or the record that it repeats; None if its confidence is low.
 
-        Adds id, times and provenance, and closes the records (ids) that it `supersedes`, if
-        allowed. With `echo`, a repetition does not count as an occurrence. `at` is the time of a
-        statement in an old session. Raises StoreUnavailable if the record could not even be queued.
+        Also ends the records (ids) that it `supersedes`, if allowed. With `echo`, a repetition does
+        not count as an occurrence. `at` is the time of a statement in an old session. Raises
+        StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None

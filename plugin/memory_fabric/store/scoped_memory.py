@@ -1,9 +1,8 @@
 """Views of a memory: limited to some domains, or without some isolated ones.
 
 Temporary views have the names of the tables and hide them, so no query can omit the condition.
-Views are read-only; writing uses a separate connection. Full-text tables return only row ids, whose
-content comes from the views. The ledger, tasks and the block of a session have no domain; only
-their own session reads them.
+Views are read-only; writing uses a separate connection. Full-text tables return only row ids. The
+ledger, tasks and block of a session have no domain; only their own session reads them.
 """
 
 from __future__ import annotations

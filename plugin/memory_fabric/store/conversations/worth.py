@@ -1,6 +1,5 @@
-"""Items of texts that were shown to a model, and the outcomes of those that can be judged.
-
-The rows contain no texts, only the ids of the injection ledger.
+"""Items of texts that were shown to a model, by ledger id, and outcomes of those that can be
+judged.
 """
 
 from collections.abc import Iterable, Mapping

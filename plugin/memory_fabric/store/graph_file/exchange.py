@@ -173,8 +173,7 @@ def load(
     """Store entities with their observations, then relations; known entities are merged.
 
     Both may be generators: only one operation at a time is in memory. `report` receives the number
-    of stored items after each operation. Raises StoreUnavailable if an operation can be neither
-    stored nor queued; loading the same items again then stores the missing ones.
+    of stored items after each operation. Raises StoreUnavailable; loading again stores the rest.
     """
     loaded, items_done = Loaded(), 0
     for items in (entities, relations):

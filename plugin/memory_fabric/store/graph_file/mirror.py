@@ -113,9 +113,8 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge changes by others; without changes, this costs one stat. A file that has become
-        unreadable is only reported. Raises StoreUnavailable if it never was readable, or for the
-        database.
+        """Merge changes by others; without changes, this costs one stat. Reports a file that has
+        become unreadable. Raises StoreUnavailable if it never was readable, or for the database.
         """
         try:
             if signature_of(self.path) != self._seen:
