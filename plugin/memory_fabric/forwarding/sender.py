@@ -1,8 +1,9 @@
 """The sender: posts spooled items to the receiver, in a process for which no hook waits.
 
 An item's file is deleted only after the receiver accepted it (2xx), and an item that is sent twice
-has the same idempotency key: killing the process loses nothing. Items that are rejected permanently
-are set aside, others are retried. Hooks run without packages: standard library only.
+has the same idempotency key, so nothing is lost if the process is killed. Items that the receiver
+rejects permanently are set aside; others are retried. This module imports only the standard
+library, because hooks run without the installed packages.
 """
 
 from __future__ import annotations

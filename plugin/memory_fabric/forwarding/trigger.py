@@ -3,8 +3,6 @@
 hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -74,8 +74,7 @@ def files_of(path: str) -> list[str]:
     root = os.path.realpath(path)
     paths = [named for name in _IN_ROOT if os.path.isfile(named := os.path.join(root, name))]
     folders = [(os.path.join(root, inside), endings) for inside, endings in FOLDERS]
-    if os.path.basename(root) == "rules":
-        folders.append((root, (".mdc", ".md")))
+    folders += [(root, (".mdc", ".md"))] if os.path.basename(root) == "rules" else []
     for below, endings in folders:
         paths += [os.path.join(below, name) for name in names_below(below, endings)]
     return list(dict.fromkeys(paths))
@@ -207,7 +206,7 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return an instruction file's statements; those from the user's home get the scope "user"."""
+    """Return an instruction file's statements; their scope is "user" if the file is in the home."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
         # Blank the lines of memory-fabric's own block, so that other lines keep their line numbers.

@@ -158,13 +158,11 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
         models.INSTRUCTIONS: item.place if is_instruction else "",
     }
     at = min(item.at, now) if item.at else now
+    copied = ("type", "entities", "category", "confidence")
     return models.Record(
-        type=item.type,
+        **{name: getattr(item, name) for name in copied},
         what=cut(what, MAX_WHAT_CHARS).strip(),
         why=without_controls(item.why),
-        entities=item.entities,
-        category=item.category,
-        confidence=item.confidence,
         id=id_for(f"{source}\n{item.key}"),
         trust=TRUST,
         source=SOURCE,

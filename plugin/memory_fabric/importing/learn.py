@@ -175,7 +175,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Propose for the memory without its isolated domains, then for each of these alone.
+        # Make proposals without the isolated domains first, then for each isolated domain alone.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):

@@ -148,7 +148,7 @@ def _topic(text: Text) -> Item:
 # --- Codex's memories
 
 
-def is_codex_folder(path: str) -> bool:
+def is_codex(path: str) -> bool:
     """Return True for a folder in which Codex stores memories."""
     return any(os.path.exists(os.path.join(path, name)) for name in SIGNS)
 

@@ -325,8 +325,7 @@ def _entity_lines(c: Connection) -> Iterator[str]:
             observations.setdefault(row["entity"], []).append(row)
         for row in some:
             yield from head
-            head = []
-            names = ", ".join(alias for _, alias in row["aliases"])
+            head, names = [], ", ".join(alias for _, alias in row["aliases"])
             also = f", also called {names}" if names else ""
             yield f"* **{inline(row['name'])}** ({inline(row['type'] + also)})"
             for said in observations.get(row["name"], ()):

@@ -100,7 +100,7 @@ def make(
 
 
 def to_read(sessions: Iterable[Session]) -> list[Session]:
-    """Return the sessions that a run of `learn` reads: new and partly read ones."""
+    """Return the sessions that a run of `learn` reads, which are new or partly read."""
     return [session for session in sessions if session.state in TO_READ]
 
 

@@ -311,11 +311,7 @@ CLAUDE_MEM = Source(
     lambda path: os.path.isfile(os.path.join(path, DATABASE)),
 )
 CODEX = Source(
-    "Codex memories",
-    "Codex's memories",
-    notes.read_codex,
-    notes.is_codex_folder,
-    notes.is_codex_page,
+    "Codex memories", "Codex's memories", notes.read_codex, notes.is_codex, notes.is_codex_page
 )
 AUTO_MEMORY = Source(
     "auto memory",
@@ -385,12 +381,11 @@ def expect_graph(path: str, called: str) -> None:
     """Raise BadInput if a file does not look like a graph file of the MCP reference server."""
     with files.open_regular(path) as stream:
         head = stream.read(HEAD_BYTES)
-    problem, remedy = "is no known form of memories", "docs/import.md lists the forms."
     if b"\0" in head:
-        problem, remedy = "is no text in UTF-8", f"Export it as text; {remedy}"
-    elif not head.strip() or any(sign in head for sign in GRAPH_SIGNS):
-        return
-    raise BadInput("PATH", f"{called} {problem}.", remedy=f"{remedy} Nothing was imported.")
+        remedy = "Export it as text; docs/import.md lists the forms."
+        raise unusable(f"{called} is no text in UTF-8.", remedy)
+    if head.strip() and not any(sign in head for sign in GRAPH_SIGNS):
+        raise unusable(f"{called} is no known form of memories.", "docs/import.md lists the forms.")
 
 
 def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:

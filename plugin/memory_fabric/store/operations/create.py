@@ -3,8 +3,6 @@
 One operation may create thousands of rows, so names are looked up and rows inserted in bulk.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection
@@ -106,7 +104,7 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add and return the texts that an existing entity lacks, except forgotten ones."""
+        """Add and return the texts that an existing entity lacks and that were not forgotten."""
         c = self._c
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()

@@ -4,8 +4,6 @@ The inverse of a deletion is `restore` with the whole rows; it skips rows that h
 since the deletion. `forget` also deletes records and turns, and sets tombstones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from sqlite3 import Connection
@@ -59,7 +57,9 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete relations, not their ends; `only` limits this to some domains. Ignore unknown ones."""
+    """Delete relations, but not their ends; `only` limits this to some domains. Ignore unknown
+    relations.
+    """
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
     matches = [row for row in matches if only is None or row["domain"] in only]
@@ -140,7 +140,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Attribute rows that other domains state, too, to their records; return the undoing groups."""
+    """Attribute rows to records of other domains that also state them; return groups for undo."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

@@ -4,8 +4,6 @@ The table `intake` contains each text as it was received. The memories extracted
 stored by separate operations.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from sqlite3 import Connection

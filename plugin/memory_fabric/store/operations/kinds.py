@@ -4,8 +4,6 @@ The content of an import is usually new. Its inverse would repeat every text of 
 took a sixth of a large database. So an inverse that can be derived from its payload is not stored.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from sqlite3 import Connection

@@ -1,7 +1,5 @@
 """Operations of runs over past sessions. Rows of `meta` list the turns of a run, without texts."""
 
-from __future__ import annotations
-
 import json
 from sqlite3 import Connection
 from typing import Any

@@ -3,8 +3,6 @@
 The graph tools match names exactly; capture and recall also look entities up by alias.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ graph, supersede no record of this user, and a journal cannot pin them. Neither 
 the journal has the text, and removing the records undoes reading it.
 """
 
-from __future__ import annotations
-
 import json
 from sqlite3 import Connection
 from typing import Any

@@ -43,7 +43,7 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     `past`, the record is from an old session and may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
-    # A shared journal may have brought this record back as another user's before it is stored here.
+    # This record may have come back from a shared journal as another user's before it is stored.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:

@@ -4,8 +4,6 @@ Later changes have priority: a row that has been forgotten since is not restored
 been added again is not changed, and a row that no longer exists is not replaced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any
@@ -40,7 +38,7 @@ def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete those of the listed entities that have neither observations nor relations."""
+    """Of the listed entities, delete those that have neither observations nor relations."""
     removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
     rows.remove(c, removed)
     return {"deleted": len(removed["entities"])}, [step("restore", **removed)]

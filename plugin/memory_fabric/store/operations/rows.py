@@ -86,13 +86,13 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return those of these entities, given by row number, that a record added."""
+    """Of these entities, given by row number, return those that a record added."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
-    """Return those of these relations that exist."""
+    """Return the relations in this list that exist."""
     existing: set[Edge] = set()
     for some in _chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))

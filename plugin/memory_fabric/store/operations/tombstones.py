@@ -4,8 +4,6 @@ A record's tombstone contains the record's id, that of an entity or observation 
 statement of the same content, except in an import or a journal, removes the tombstone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from sqlite3 import Connection
 from typing import Any

@@ -6,8 +6,6 @@ points without a link back, are only claims: an unpacked archive can have them, 
 no other project has them or the user trusts them (docs/decisions/0035). A basename is never enough.
 """
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric.models import Identity
@@ -107,15 +105,10 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
     if claims and stated["url"]:
         normal = normalised_remote(stated["url"], top)
         claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
-    return Identity(
-        (*deleted, _key("folder", top)),
-        top,
-        name.removesuffix(".git") or "root",
-        claims,
-        pointer="" if claims else key,
-        also=(_key("git", os.path.join(top, ".git")),),
-        place=_key("worktree", top),
-    )
+    own, name = (*deleted, _key("folder", top)), name.removesuffix(".git") or "root"
+    pointer, also = "" if claims else key, (_key("git", os.path.join(top, ".git")),)
+    place = _key("worktree", top)
+    return Identity(own, top, name, claims, pointer=pointer, also=also, place=place)
 
 
 def _key(kind: str, path: str) -> str:

@@ -7,8 +7,6 @@ too. If a new folder claims a known project, the folder gets a separate project,
 asked (docs/decisions/0035).
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence

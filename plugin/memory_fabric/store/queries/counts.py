@@ -336,8 +336,8 @@ class Week(NamedTuple):
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     """Return the week's summary for this session start, and save that it was shown, if it is due.
 
-    It is not in a session without a person, in a week without notes or candidates, within seven
-    days of the last one, and on the first day of the project. Raises StoreUnavailable,
+    Nothing is due in a session without a person, in a week without notes or candidates, within
+    seven days of the last summary, or on the first day of the project. Raises StoreUnavailable,
     DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):

@@ -1,7 +1,5 @@
 """Reading queries on the knowledge graph: the whole graph, entities by name or key, relations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -119,7 +117,7 @@ def counts(db: Database) -> tuple[int, int]:
 
 
 def existing(db: Database, names: Sequence[str]) -> list[str]:
-    """Return those of the names that are exactly an entity's name, in creation order."""
+    """Return the names in this list that are exactly the name of an entity, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 
@@ -141,7 +139,7 @@ def stated_at(db: Database, relation: Relation) -> str:
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Return the entities, without observations, whose name or alias has one of these name keys."""
+    """Return, by name key, the entity (without observations) whose name or alias has the key."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
@@ -204,7 +202,7 @@ _VALID_AT = (
 
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
-    """Return the entity (id, name, type) whose name or alias has each of these name keys."""
+    """Return, by name key, the entity (id, name, type) whose name or alias has the key."""
     wanted = json.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 

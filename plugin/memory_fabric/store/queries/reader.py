@@ -3,8 +3,6 @@
 A shared server has its own `Reader`, so that recall does not depend on where memories are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
@@ -29,12 +27,8 @@ MAX_COUNTED = 256
 # For answers from whole sessions: the best turns to rank, and the turns to read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
-_INDEXES = {
-    "records": "records_fts",
-    "graph": "observations_fts",
-    "entities": "entities_fts",
-    "episodes": "episodes_fts",
-}
+_INDEXES = {source: f"{source}_fts" for source in ("records", "entities", "episodes")}
+_INDEXES |= {"graph": "observations_fts"}
 _ALIASES = (
     "SELECT j.value, e.name FROM json_each(?) AS j JOIN aliases AS a ON a.key = j.value "
     "JOIN entities AS e ON e.id = a.entity WHERE e.key <> j.value"
@@ -74,7 +68,9 @@ class Reader:
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations, without those of records, of the keys' entities."""
+        """Return the newest observations, except those of records, of entities with these name
+        keys.
+        """
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations

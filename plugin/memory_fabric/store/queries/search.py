@@ -96,7 +96,7 @@ def episodes(
 def at_rows(
     db: Database, table: str, rows: Sequence[int], limit: int, filters: Filters, session: str = ""
 ) -> list[Candidate]:
-    """Return those of these rows that the filters allow, with a `bm25` of 0, no neighbours."""
+    """Return the rows with these numbers that the filters allow, with a `bm25` of 0."""
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)
@@ -281,30 +281,22 @@ def fetched(
 
 
 def record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
+    """Return a record as a candidate; a row has RECORD_FIELDS and the score."""
     *_, encoded, score = row
-    value = dict(zip(_RECORD_NAMES, row, strict=False))
-    body = json.loads(encoded)
-    evidence = body.get("evidence") or {}
+    value, body = dict(zip(_RECORD_NAMES, row, strict=False)), json.loads(encoded)
+    text, at, evidence = value.pop("what"), value.pop("created_at"), body.get("evidence") or {}
+    value |= {name: body[name] for name in _OF_BODY} | {"record": value["id"]}
+    value |= {
+        "pinned": bool(value["pinned"]),
+        "entities": [e[0] for e in body["entities"]],
+        "category": body.get("category", ""),
+        "is_member": body.get("origin") == models.SHARED_LOG,
+        "stated_at": body.get("valid_from", ""),
+    }
     shown = (models.CONFIRMED, models.CONTRADICTS, models.IMPORTED, QUOTATION)
-    return Candidate(
-        id=f"record:{value['id']}",
-        source="records",
-        text=value.pop("what"),
-        timestamp=value.pop("created_at"),
-        bm25=-score,
-        metadata=value
-        | {name: body[name] for name in _OF_BODY}
-        | {
-            "record": value["id"],
-            "pinned": bool(value["pinned"]),
-            "entities": [e[0] for e in body["entities"]],
-            "category": body.get("category", ""),
-            "is_member": body.get("origin") == models.SHARED_LOG,
-            "stated_at": body.get("valid_from", ""),
-        }
-        | {key: evidence[key] for key in shown if evidence.get(key)},
-        store=db.kind,
-    )
+    value |= {key: evidence[key] for key in shown if evidence.get(key)}
+    id_of, common = f"record:{value['id']}", {"timestamp": at, "metadata": value}
+    return Candidate(id_of, "records", text, bm25=-score, store=db.kind, **common)
 
 
 def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:

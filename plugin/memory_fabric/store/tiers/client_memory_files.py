@@ -169,7 +169,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """Return True for an empty line, or a rule such as those around the client's file headers."""
+    """Return True for an empty line, or for a rule like the client's lines around file headers."""
     return not bare.strip("-*_=# \t")
 
 

@@ -74,9 +74,9 @@ def served_files(memory: BaseMemory) -> list[str]:
 def logs_of_client(memory: BaseMemory) -> list[str]:
     """Return the logs in the plugins' data folders, which are used if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
-    folders = [os.path.join(top, name) for name in files.names_in(top)]
-    folders += [memory.settings.data_dir] if memory.settings.data_dir else []
-    paths = [os.path.join(f, log.LOG_NAME + ending) for f in folders for ending in ("", ".1")]
+    folders = [*(os.path.join(top, name) for name in files.names_in(top)), memory.settings.data_dir]
+    names = (log.LOG_NAME, f"{log.LOG_NAME}.1")
+    paths = [os.path.join(folder, name) for folder in folders if folder for name in names]
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
 
 
@@ -90,12 +90,9 @@ def client_memory_files(places: Sequence[Location]) -> list[str]:
 def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
     """Return all files of these locations: in home except its projects, and in their folders."""
     home = memory.settings.home
-    paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
-    for location in places:
-        for folder in (os.path.dirname(location.path), *location.folders):
-            if folder != home:
-                paths |= dict.fromkeys(files_in(folder))
-    return list(paths)
+    folders = [f for place in places for f in (os.path.dirname(place.path), *place.folders)]
+    inside = (path for folder in folders if folder != home for path in files_in(folder))
+    return list(dict.fromkeys([*files_in(home, os.path.join(home, "projects")), *inside]))
 
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:

@@ -189,7 +189,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return lines of records, then of `lacked`, that fit beside the other text; the record ids."""
+    """Return the lines that fit beside the other text, `lacked` lines last, and the record ids."""
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
     room_lines -= bool(lacked)

@@ -1,7 +1,5 @@
 """Updates of tiers 2 and 3: queues, journals, MEMORY.md; also backups and expiry of old rows."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -137,7 +135,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit unpinned records that a newer one of them contradicts; mark what any newer one does.
+    # Omit a record that a newer one in the list contradicts, unless it is pinned; mark the others.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -186,7 +184,9 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete old rows from before a time: `local`, `turns`, `candidates`, `sessions` or `texts`."""
+    """Delete rows of a kind (`local`, `turns`, `candidates`, `sessions`, `texts`) from before a
+    time.
+    """
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
     for database in memory.databases():
