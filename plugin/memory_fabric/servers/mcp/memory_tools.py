@@ -14,6 +14,7 @@ from memory_fabric.recall import render
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import resolve, trace
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
