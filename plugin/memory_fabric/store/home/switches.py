@@ -73,20 +73,14 @@ def read_file(home: str) -> ConfigFile:
 
 def state(home: str, project_id: str) -> dict[str, bool]:
     """Return for reading, writing and notes if both the global and the project's switch are on."""
-    switches = files.read_json(os.path.join(home, SWITCHES))
-    result = dict.fromkeys((*PARTS, NOTES), True)
-    for place in (EVERYWHERE, project_id):
-        own = switches.get(place)
-        if isinstance(own, dict):
-            result = {part: result[part] and own.get(part) is not False for part in result}
-    return result
+    tables = _tables(home, EVERYWHERE, project_id)
+    return {p: all(table.get(p) is not False for table in tables) for p in (*PARTS, NOTES)}
 
 
 def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
     """Return the periods (from, until; ISO 8601) in which notes were off, here or everywhere."""
-    switches = files.read_json(os.path.join(home, SWITCHES))
-    own = [switches.get(place) for place in (EVERYWHERE, project_id)]
-    spans = [span for table in own if isinstance(table, dict) for span in table.get(OFF_TIMES, ())]
+    tables = _tables(home, EVERYWHERE, project_id)
+    spans = (span for table in tables for span in table.get(OFF_TIMES, ()))
     return [(str(since), str(until)) for since, until in spans]
 
 
@@ -100,9 +94,13 @@ def off_error(settings: Settings) -> StoreUnavailable:
 
 def own(home: str, place: str) -> dict[str, bool]:
     """Return the switches set for a project id or for EVERYWHERE alone, without combining them."""
-    stated = files.read_json(os.path.join(home, SWITCHES)).get(place)
-    switched = stated if isinstance(stated, dict) else {}
-    return {part: switched.get(part) is not False for part in PARTS}
+    tables = _tables(home, place)
+    return {part: all(table.get(part) is not False for table in tables) for part in PARTS}
+
+
+def _tables(home: str, *places: str) -> list[dict[str, Any]]:
+    switches = files.read_json(os.path.join(home, SWITCHES))
+    return [table for table in map(switches.get, places) if isinstance(table, dict)]
 
 
 def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
