@@ -162,7 +162,7 @@ class BaseMemory:
         return write.combine(kind, whole, list(map(self._apply, changes)))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change, or raise NotFound, BadInput, StoreUnavailable, DeadlinePassed."""
+        """Apply a change without ever queueing it. Raises NotFound, BadInput, StoreUnavailable."""
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def operation(

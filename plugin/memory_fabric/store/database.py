@@ -83,7 +83,7 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Give changes priority over a process that writes all the time: SQLite does not."""
+        """Let changes go before a process that writes all the time, unlike SQLite itself."""
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.prioritized = True

@@ -233,7 +233,7 @@ def take_refused_files() -> list[str]:
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield a file's lines without ends, cut to `max_line_bytes`. Raises like `read_bytes`."""
+    """Yield a file's lines (none if missing), each cut to `max_line_bytes`. Raises OSError."""
     try:
         stream = open_regular(path)
     except (FileNotFoundError, NotADirectoryError):

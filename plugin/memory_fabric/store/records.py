@@ -77,7 +77,7 @@ def have_same_text(one: Record, other: Record) -> bool:
 
 @lru_cache(1000)  # cached: each record's key is computed several times while storing
 def key_of(what: str) -> str:
-    """Return a text's stemmed words, cut with a checksum: equal words have equal keys."""
+    """Return a text's stemmed words, cut with a checksum; texts of equal words have equal keys."""
     key = " ".join(loose_stem(w) for w in words(what))
     return key if len(key) <= MAX_KEY_CHARS else f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
@@ -171,7 +171,7 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return an SQL condition, with values, for current records that contradict any of these."""
+    """Return the SQL condition, with values, of current records that contradict these records."""
     return (
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
         f"AND id NOT IN ({marks(ids)}) AND EXISTS (SELECT 1 FROM "

@@ -121,8 +121,8 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return, or None: the time of a session's first event, True if its session block was shown,
-    the time of its last compaction or '', its count of prompts, True if one has `min_task_chars`.
+    """Return the time of a session's first event, True if its session block was shown, the time of
+    its last compaction or '', its count of prompts, and True if one has `min_task_chars`; or None.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
