@@ -64,7 +64,8 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
-    if is_logged(operation) and not is_idle:
+    # The log must not copy the text of a kind that is not logged, which expires or is others' own.
+    if KINDS[operation.kind].is_logged and not (is_idle or is_local(operation)):
         by = operation.provenance
         c.execute(
             "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
@@ -108,12 +109,6 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
     for name in names:
         if name not in ids and name not in forgotten:
             raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
-
-
-def is_logged(operation: Operation) -> bool:
-    """Return False for operations on turns, on others' records, and on local records."""
-    # The text of these operations must not be copied: it expires, or belongs to others.
-    return KINDS[operation.kind].is_logged and not is_local(operation)
 
 
 def is_local(operation: Operation) -> bool:

@@ -57,7 +57,15 @@ def read(
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
     """Return the operations that match a condition, newest first; `undone` are ids, if known."""
-    undone = undone_ids(database) if undone is None else undone
+    if undone is None:
+        ids_undone: set[str] = set()
+        for id_, target in database.rows(
+            "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "
+            "ORDER BY seq DESC"
+        ):
+            if id_ not in ids_undone:  # an undo counts unless it was undone itself
+                ids_undone.add(target)
+        undone = frozenset(ids_undone)
     changes = []
     for id_, kind, text, inverse, provenance, seq in database.rows(
         "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
@@ -139,18 +147,6 @@ def of_batch(memory: Memory, batch: str) -> list[Change]:
     # The first condition is cheap and avoids parsing most payloads.
     where = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
     return read_all(memory, where, (batch,))
-
-
-def undone_ids(database: Database) -> frozenset[str]:
-    """Return the ids of operations that were undone, unless the undo was itself undone."""
-    undone: set[str] = set()
-    for id_, target in database.rows(
-        "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "
-        "ORDER BY seq DESC"
-    ):
-        if id_ not in undone:
-            undone.add(target)
-    return frozenset(undone)
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
