@@ -88,11 +88,11 @@ class Left:
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
         """Count `number` statements as left out for a reason; `example` is one of their texts."""
-        example_text = ""
-        if example and len(self._by_reason.get(reason, LeftOut(reason)).examples) < MAX_EXAMPLES:
-            # Redact before truncating, because a truncated secret may no longer be recognised.
-            example_text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
-        self.extend([LeftOut(reason, number, (example_text,) if example_text else ())])
+        if len(self._by_reason.get(reason, LeftOut(reason)).examples) >= MAX_EXAMPLES:
+            example = ""
+        # Redact before truncating, because a truncated secret may no longer be recognised.
+        text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS] if example else ""
+        self.extend([LeftOut(reason, number, (text,) if text else ())])
 
     def extend(self, others: Iterable[LeftOut]) -> None:
         """Add the counts and examples from another step of the import."""

@@ -212,12 +212,7 @@ def domains(as_json: bool = AS_JSON) -> int:
         configured |= {"complaints": list(settings.complaints)}
         tables = TABLES_BY_DOMAIN
         rows = [{"domain": d, **dict(zip(tables, n, strict=True))} for d, n in counts.counts]
-        first = [
-            {"from": r.source, "from_domain": r.source_domain, "relation": r.type}
-            | {"to": r.target, "to_domain": r.target_domain, "store": r.store}
-            for r in counts.first
-        ]
-        crossings = {"relations": counts.crossings, "first": first}
+        crossings = {"relations": counts.crossings, "first": list(counts.first)}
         stated = {"configured": configured, "here": domain_for(settings).name}
         show.json_out({"domains": rows, "contamination": crossings, **stated, "failures": failures})
     else:
@@ -236,7 +231,8 @@ def _show_domains(counts: DomainCounts, settings: Settings) -> None:
         none = "No relation connects different domains."
         show.line(crossings if counts.crossings else none)
     for r in counts.first:
-        show.line(f"  {r.source} ({r.source_domain}) {r.type} {r.target} ({r.target_domain})")
+        ends = (f"{r[end]} ({r[f'{end}_domain']})" for end in ("from", "to"))
+        show.line("  " + f" {r['relation']} ".join(ends))
     if counts.crossings > len(counts.first):
         show.line(f"  and {counts.crossings - len(counts.first)} more", "dim")
     config = settings.domains

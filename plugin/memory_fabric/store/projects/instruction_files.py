@@ -83,14 +83,12 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
     """Return the ids of records from those files that a client shows its model (by patterns)."""
-    ids: set[str] = set()
-    for database in memory.databases():
-        for name, file in load(database).items():
-            # A folder below the root has its own instructions, which the client reads only there.
-            if any(
-                path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern
-                for path in (name, *file.via)
-                for pattern in patterns
-            ):
-                ids.update(file.ids)
-    return frozenset(ids)
+    # A folder below the root has its own instructions, which the client reads only there.
+    below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
+    return frozenset(
+        id_
+        for database in memory.databases()
+        for name, file in load(database).items()
+        if any(path in patterns or path.startswith(below) for path in (name, *file.via))
+        for id_ in file.ids
+    )

@@ -300,10 +300,8 @@ def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str
         kind, _, path = key.partition(":")
         if kind != "remote" and f"{path}{os.sep}".startswith(below):
             names[key] = f"{kind}:{folder.root}{path[len(head.root) :]}"
-    settled, asked = (
-        tuple(sorted(names.get(key, key) for key in keys))
-        for keys in (former.settled, former.asked)
-    )
+    settled = tuple(sorted(names.get(key, key) for key in former.settled))
+    asked = tuple(sorted(names.get(key, key) for key in former.asked))
     keys = {names.get(key, key): owner for key, owner in former.keys.items()}
     undo = _with_names(former.undo, names)
     return former._replace(keys=keys, settled=settled, asked=asked, undo=undo), head.project

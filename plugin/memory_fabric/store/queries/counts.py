@@ -241,35 +241,28 @@ def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
 
 
 TABLES_BY_DOMAIN = ("entities", "relations", "observations", "records", "episodes")
+# The fields of a relation between entities of different domains.
+CROSSING = "from from_domain relation to to_domain store".split()
 _CROSSING = """
     FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target
     WHERE s.domain <> t.domain
 """
 
 
-class CrossDomainRelation(NamedTuple):
-    """A relation between entities of different domains."""
-
-    source: str
-    source_domain: str
-    type: str
-    target: str
-    target_domain: str
-    store: str
-
-
 class DomainCounts(NamedTuple):
-    """Row counts of each domain by TABLES_BY_DOMAIN; cross-domain relations, and the `first`."""
+    """Row counts of each domain by TABLES_BY_DOMAIN; cross-domain relations, and the `first` (with
+    the fields of CROSSING).
+    """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
-    first: tuple[CrossDomainRelation, ...] = ()
+    first: tuple[dict[str, str], ...] = ()
 
 
 def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCounts:
     """Count the rows of these databases by domain. Raises StoreUnavailable."""
     counts: dict[str, list[int]] = {}
-    crossings, first = 0, list[CrossDomainRelation]()
+    crossings, first = 0, list[dict[str, str]]()
     for database in databases:
         for place, table in enumerate(TABLES_BY_DOMAIN):
             by_domain = f"SELECT domain, count(*) FROM {table} GROUP BY domain"
@@ -279,7 +272,7 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
         fields = "s.name, s.domain, r.type, t.name, t.domain"
         oldest = f"SELECT {fields} {_CROSSING} ORDER BY r.id LIMIT ?"
         rows = database.rows(oldest, (max_shown - len(first),))
-        first += [CrossDomainRelation._make((*row, database.kind)) for row in rows]
+        first += [dict(zip(CROSSING, (*row, database.kind), strict=True)) for row in rows]
     return DomainCounts(
         tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
     )
