@@ -7,6 +7,7 @@ and in small durable steps, so that an interrupted run can be continued.
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memory_fabric import ids
@@ -271,7 +272,9 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
             total, number = total + size, number + 1
             is_full = is_full or (count > 0 and spent + size > limit)
             if not is_full:
-                lines_shown += lines if size <= limit else _cut(lines, limit)
+                sizes = accumulate(len(line) + 1 for line in lines)
+                first = [line for line, end in zip(lines, sizes, strict=True) if end <= limit]
+                lines_shown += first or [cut(lines[0], max(1, limit))]
                 count, spent, oldest = count + 1, spent + min(size, limit), began_at
     tokens, all_tokens = (-(-chars // CHARS_PER_TOKEN) for chars in (spent, total))
     older = oldest if count < number else ""
@@ -303,13 +306,3 @@ def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str],
         *(f"- on record ({r.type}): {one_line(redact(r.what))}" for r, _ in reversed(known)),
         *([f"- changed: {first_of(files, MAX_FILES)}"] if files else []),
     ]
-
-
-def _cut(lines: Sequence[str], chars: int) -> list[str]:
-    first: list[str] = []
-    for line in lines:
-        chars -= len(line) + 1
-        if chars < 0:
-            break
-        first.append(line)
-    return first or [cut(lines[0], max(1, chars))]

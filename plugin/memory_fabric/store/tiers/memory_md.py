@@ -6,6 +6,7 @@ on separate lines, which the client strips and does not count (measured, docs/ho
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
@@ -206,15 +207,11 @@ def _chosen(
 def _fitting(
     pairs: Iterable[tuple[str, str]], room_lines: int, room_bytes: int
 ) -> tuple[list[str], list[str]]:
-    lines, ids = list[str](), list[str]()
-    for line, id_ in pairs:
-        pair = [line, f"{_ID}{id_}{_ID_ENDS}"]
-        room_bytes -= sum(map(_size, pair))
-        if len(ids) >= room_lines or room_bytes < 0:
-            break
-        lines += pair
-        ids.append(id_)
-    return lines, ids
+    listed = [([line, f"{_ID}{id_}{_ID_ENDS}"], id_) for line, id_ in pairs]
+    sizes = accumulate(sum(map(_size, lines)) for lines, _ in listed)
+    fitting = [item for item, end in zip(listed, sizes, strict=True) if end <= room_bytes]
+    fitting = fitting[: max(0, room_lines)]
+    return [line for lines, _ in fitting for line in lines], [id_ for _, id_ in fitting]
 
 
 def _size(line: str) -> int:
