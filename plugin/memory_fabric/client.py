@@ -25,44 +25,31 @@ TRANSCRIPTS = (("rollout-", "codex"),)
 
 
 class Client(NamedTuple):
-    """A client: its key, its name, and how this package treats it differently from Claude Code.
-
-    `assistant` is the name of the client's assistant in notices. `memory_file` is the file of
-    records that the client shows to its model ('': none). `transcripts` is the format of its
-    transcripts (`clients.transcripts`; '': they are not read). `events`, `tools` and `fields` map
-    its names to Claude Code's, which all other code uses. `form` is the format of its replies
-    (`clients.adapter`). `asks` is true if a hook can make the client ask the user before a tool
-    call, `summarises` if its summariser reads PreCompact's output. The model does not see context
-    in replies to the events in `unheard`. `project_variable` is the environment variable with the
-    folder in which the session was started ('': the event has the folder). `mark` is added to the
-    evidence of the client's records and to the notes of its sessions. `instructions` are the
-    instruction files that it shows to its model: names below the project's root or, with `~`, below
-    the user's home; `*` matches any name. `has_skills` is true if this plugin's skills are commands
-    in the client.
-    """
+    """A client, and how this package treats it differently from Claude Code."""
 
     key: str = "claude-code"
     name: str = "Claude Code"
-    assistant: str = "Claude"
-    memory_file: str = "MEMORY.md"
-    transcripts: str = "claude-code"
+    assistant: str = "Claude"  # the assistant's name in notices
+    memory_file: str = "MEMORY.md"  # file of records that it shows to its model; '': none
+    transcripts: str = "claude-code"  # a format of `clients.transcripts`; '': they are not read
+    # Its names, mapped to Claude Code's names, which all other code uses.
     events: Mapping[str, str] = {}
     tools: Mapping[str, str] = {}
     fields: Mapping[str, str] = {}
-    form: str = "claude"
-    asks: bool = True
-    summarises: bool = True
-    unheard: frozenset[str] = frozenset()
+    form: str = "claude"  # the format of its replies (`clients.adapter`)
+    asks: bool = True  # A hook can make it ask the user before a tool call.
+    summarises: bool = True  # Its summariser reads PreCompact's output.
+    unheard: frozenset[str] = frozenset()  # events in whose replies the model sees no context
+    # Environment variable with the folder in which the session was started; '': the event has it.
     project_variable: str = "CLAUDE_PROJECT_DIR"
-    mark: Mapping[str, str] = {}
+    mark: Mapping[str, str] = {}  # added to the evidence of its records, and its sessions' notes
+    # Instruction files that it shows to its model: names below the project's root or, with `~`, the
+    # user's home; `*` matches any name.
     instructions: tuple[str, ...] = (
-        "CLAUDE.md",
-        ".claude/CLAUDE.md",
-        "CLAUDE.local.md",
-        ".claude/rules/*",
+        *("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*"),
         "~/.claude/CLAUDE.md",
     )
-    has_skills: bool = True
+    has_skills: bool = True  # This plugin's skills are commands in it.
 
 
 CLAUDE_CODE = Client()

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from memory_fabric.cli import show
+from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.sharing.team import driver
 from memory_fabric.sharing.team import sync as exchanging
@@ -18,15 +19,15 @@ from memory_fabric.store.memory import Memory
 WAIT_S = 30.0
 
 
-def prepare(memory: Memory, kind: str, *, quiet: bool) -> None:
+def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
     """Install an extra's packages if they are missing. Raises FabricError, OSError."""
     try:
-        driver.reach(memory.settings, kind=kind)
+        driver.reach(settings, kind=kind)
     except driver.DriverMissing:
         if not quiet:
             size = f"about {driver.SIZE_MB[kind]} MB"
             show.line(f"Downloading the packages of {kind}, once ({size}) ...", "dim")
-        driver.install(memory.settings, kind)
+        driver.install(settings, kind)
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:

@@ -187,19 +187,17 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return `bare` followed by the edits of `put`; an empty file starts with the text `empty`."""
-    done = put(_filled(bare.after, bare.path, empty))
+    """Return `bare` followed by the edits of `put`; an empty file starts with the text `empty`.
+
+    The mark of the change stores the edits, so that they can be undone.
+    """
+    text = "" if bare.after is None else text_of(bare.after, bare.path)
+    is_filled = text.strip() or text == empty
+    done = put(Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty)))
+    after = done.text.encode("utf-8")
     folders = bare.mark.folders if bare.restores and bare.mark else ()
-    mark = mark._replace(existed=bare.after is not None, folders=folders)
-    return _changed_to(bare.path, bare.before, done.text, mark, done.edits)
-
-
-def _changed_to(
-    path: str, before: bytes | None, text: str, mark: Mark, edits: tuple[Edit, ...]
-) -> Change:
-    """Return the change to a new text; its mark stores these edits so that they can be undone."""
-    after = text.encode("utf-8")
-    return Change(path, before, after, mark._replace(checksum=_checksum(after), edits=edits))
+    mark = mark._replace(existed=bare.after is not None, folders=folders, edits=done.edits)
+    return Change(bare.path, bare.before, after, mark._replace(checksum=_checksum(after)))
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
@@ -207,7 +205,10 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
-    if mark := _mark_that_fits(home, path, before):
+    checksum = _checksum(before)
+    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
+    # If setup created the file and its path is now a link, the user has moved the file.
+    if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
         text = json_text.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
         return Change(path, before, after, mark, restores=True)
@@ -255,19 +256,6 @@ def text_of(contents: bytes, path: str) -> str:
         line = contents.count(b"\n", 0, error.start) + 1
         text = f"{path}, line {line}: not UTF-8; it was left as it is."
         raise BadInput(path, text, remedy="Save it as UTF-8, and try again.") from error
-
-
-def _filled(contents: bytes | None, path: str, empty: str) -> Edited:
-    text = "" if contents is None else text_of(contents, path)
-    is_filled = text.strip() or text == empty
-    return Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty))
-
-
-def _mark_that_fits(home: str, path: str, contents: bytes) -> Mark | None:
-    """Return the mark for exactly these bytes, whose edits can be undone; None if there is none."""
-    # If setup created the file and its path is now a link, the user has moved the file.
-    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == _checksum(contents))
-    return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
 
 
 def _bytes_of(path: str) -> bytes | None:

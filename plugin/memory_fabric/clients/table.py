@@ -10,28 +10,20 @@ from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
 
 # Gemini CLI's tool names, also used by Qwen Code. `replace` is the older name of `edit`.
-GEMINI_TOOLS = {
-    "run_shell_command": "Bash",
-    "write_file": "Write",
-    "replace": "Edit",
-    "edit": "Edit",
-    "read_file": "Read",
-    "ask_user_question": "AskUserQuestion",
-    "agent": "Agent",
-    "task": "Task",
-}
+GEMINI_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
+GEMINI_TOOLS |= {"edit": "Edit", "read_file": "Read", "agent": "Agent", "task": "Task"}
+GEMINI_TOOLS |= {"ask_user_question": "AskUserQuestion"}
+# Cursor's names of these events begin with a small letter.
+CURSOR_EVENTS = (
+    *("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+    *("SubagentStart", "SubagentStop", "PreCompact", "SessionEnd"),
+)
 
 
 def _client(key: str, name: str) -> Client:
     """Return the traits of a client with Claude Code's events, but without its memory files."""
-    return Client(
-        *(key, name, "The assistant"),
-        memory_file="",
-        transcripts="",
-        mark={CLIENT: key},
-        instructions=("AGENTS.md",),
-        has_skills=False,
-    )
+    client = Client(key, name, "The assistant", memory_file="", transcripts="", has_skills=False)
+    return client._replace(mark={CLIENT: key}, instructions=("AGENTS.md",))
 
 
 CLIENTS: Mapping[str, Client] = {
@@ -57,13 +49,9 @@ CLIENTS: Mapping[str, Client] = {
             instructions=("QWEN.md", "AGENTS.md", "~/.qwen/QWEN.md", "~/.qwen/AGENTS.md"),
         ),
         _client("gemini", "Gemini CLI")._replace(
-            events={
-                "BeforeAgent": "UserPromptSubmit",
-                "AfterAgent": "Stop",
-                "BeforeTool": "PreToolUse",
-                "AfterTool": "PostToolUse",
-                "PreCompress": "PreCompact",
-            },
+            events={"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop"}
+            | {"BeforeTool": "PreToolUse", "AfterTool": "PostToolUse"}
+            | {"PreCompress": "PreCompact"},
             tools=GEMINI_TOOLS,
             fields={"prompt_response": "last_assistant_message"},
             form="gemini",
@@ -74,25 +62,11 @@ CLIENTS: Mapping[str, Client] = {
             instructions=("GEMINI.md", "~/.gemini/GEMINI.md"),
         ),
         _client("cursor", "Cursor")._replace(
-            events={
-                "sessionStart": "SessionStart",
-                "beforeSubmitPrompt": "UserPromptSubmit",
-                "preToolUse": "PreToolUse",
-                "postToolUse": "PostToolUse",
-                "postToolUseFailure": "PostToolUseFailure",
-                "subagentStart": "SubagentStart",
-                "subagentStop": "SubagentStop",
-                "preCompact": "PreCompact",
-                "afterAgentResponse": "Stop",
-                "sessionEnd": "SessionEnd",
-            },
+            events={f"{name[0].lower()}{name[1:]}": name for name in CURSOR_EVENTS}
+            | {"beforeSubmitPrompt": "UserPromptSubmit", "afterAgentResponse": "Stop"},
             tools={"Shell": "Bash"},
-            fields={
-                "conversation_id": "session_id",
-                "text": "last_assistant_message",
-                "error_message": "error",
-                "tool_output": "tool_response",
-            },
+            fields={"conversation_id": "session_id", "text": "last_assistant_message"}
+            | {"error_message": "error", "tool_output": "tool_response"},
             form="cursor",
             asks=False,
             summarises=False,

@@ -7,8 +7,6 @@ is filled under a temporary name and then renamed, so that other processes never
 This module does not import any extras, because hooks use it after their reply.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

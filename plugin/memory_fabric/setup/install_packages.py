@@ -9,8 +9,6 @@ download, but do nothing else. pip and uv read the user's configuration files. O
 variables they get those about access to an index, unless the project's client settings set them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

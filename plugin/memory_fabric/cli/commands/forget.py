@@ -62,9 +62,7 @@ def forget(
     everything: bool = flag("--all  With --yes: even if several memories match."),
     confirm: str = option("CODE  Forget exactly the matches of the preview with this code."),
     purge: bool = flag(
-        "--purge  Permanently erase all occurrences of the words, or the memory with the id, and "
-        "verify that no file of this memory contains them: tables, history, journals, queues, "
-        "MEMORY.md, logs, pages, past conversations, and all backups, which a new one replaces."
+        "--purge  Erase the words, or the memory with the id, from all files for good."
     ),
     exact: bool = flag("--exact  With --purge: match case; also allows fewer than six characters."),
     inside: bool = flag("--inside  With --purge: also match inside longer words, as in `-pWORD`."),
@@ -81,10 +79,11 @@ def forget(
     restored. The conversation turn in which a memory was stated can still be found.
 
     With `--purge` the words match as a phrase of whole words; if there is none, the memories that
-    contain each of them. What states them is deleted; in turns and session records, for instance,
-    `[erased]` replaces them. A purge cannot be undone; its preview shows where the words occur. An
-    interrupted purge is completed by the next one. Exit code 1 if a file of another project or a
-    configuration file still contains them. Transcripts of Claude Code are not touched.
+    contain each of them. What states them is deleted, `[erased]` replaces them in turns and session
+    records, and a new backup all others: no file of this memory contains them any more. A purge
+    cannot be undone; its preview shows where the words occur. An interrupted purge is completed by
+    the next one. Exit code 1 if a file of another project or a configuration file still contains
+    them. Transcripts of Claude Code are not touched.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:

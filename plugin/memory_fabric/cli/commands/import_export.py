@@ -31,11 +31,7 @@ SIGNS_IN_NAMES = "-_. "
 
 
 def import_file(
-    sources: list[str] | None = argument(
-        "[PATH]...  Files or folders of other programs; - is a graph file on standard input. "
-        "Without one it says what there is on this machine.",
-        None,
-    ),
+    sources: list[str] | None = argument("[PATH]...  Files or folders; - is standard input.", None),
     dry_run: bool = flag("--dry-run  Only say what would be imported and left out."),
     every: bool = flag("--all  Import statements on other projects, each into its own memory."),
     mine: bool = flag("--mine  A page edited or written elsewhere is yours: it has your trust."),
@@ -46,9 +42,10 @@ def import_file(
 ) -> int:
     """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
-    The form is recognised by the content (docs/import.md). It says first what it leaves out and
-    why. Imported memories have no trust of yours: they are told with their source, and bind
-    nothing. Their times are kept, secrets are redacted, and importing again adds only what is new.
+    Without a path it shows what there is on this machine. The form is recognised by the content
+    (docs/import.md). It says first what it leaves out and why. Imported memories have no trust of
+    yours: they are told with their source, and bind nothing. Their times are kept, secrets are
+    redacted, and importing again adds only what is new.
 
     A file of the reference knowledge-graph server is merged into the graph: existing entities get
     the observations they lack, and lines that cannot be read are kept in `set-aside.jsonl` in the

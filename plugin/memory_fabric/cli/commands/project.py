@@ -27,9 +27,8 @@ def project(
         None,
     ),
     wanted: str = argument(
-        "[KEY-OR-PATH]  With link: its id, a key, a folder or its name; by default the project "
-        "that this folder claims to belong to. With adopt: the author's name in the journal, if "
-        "it is not yours.",
+        "[KEY-OR-PATH]  With link: its id, a key, a folder or its name; by default the one that "
+        "this folder claims. With adopt: the author's name in the journal, if it is not yours.",
         "",
     ),
     yes: bool = flag("--yes  Do not ask."),

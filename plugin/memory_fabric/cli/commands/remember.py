@@ -59,11 +59,7 @@ def remember(
     agent: str = option("NAME  The agent that said it or that it is about."),
     domain: str = option("--domain --expert-domain NAME  Its domain, or the agent's or folder's."),
     step: str = STEP,
-    as_json: bool = flag(
-        "--json  Answer in JSON: the stored record, with `repeated`, `new_entities`, "
-        "`known_entities`, `observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, "
-        "`failures`, and `asks` (`lesson`) if one is missing."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: the stored record, and what is shown about it."),
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 

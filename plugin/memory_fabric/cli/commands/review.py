@@ -21,24 +21,18 @@ NOTHING = (
     "not note, waits here until you keep or drop it."
 )
 MAX_TEXT_CHARS = 160
-NAMES = {
-    reviewing.CANDIDATE: "candidate",
-    reviewing.CONTRADICTION: "contradiction",
-    reviewing.STALE: "stale memory",
-    reviewing.DUPLICATE: "near duplicate",
-    reviewing.RULE: "rule that waits for your word",
-    reviewing.UNCONFIRMED: "imported memory",
-    reviewing.SHARED: "shared memory",
-}
-# For each kind of item: the commands by which the user decides about it.
-DECISIONS = {
-    reviewing.CANDIDATE: "candidates --keep ID, or --drop ID",
-    reviewing.CONTRADICTION: "edit ID --instead-of ID, or review --holds ID",
-    reviewing.STALE: "review --holds ID, edit ID, or forget ID",
-    reviewing.DUPLICATE: "edit ID --instead-of ID, or review --holds ID",
-    reviewing.RULE: "review --holds ID, so that it binds, edit ID --when, or forget ID",
-    reviewing.UNCONFIRMED: "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}",
-    reviewing.SHARED: "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}",
+# For each kind of item: its name, and the commands by which the user decides about it.
+TWO = "edit ID --instead-of ID, or review --holds ID"
+BROUGHT_BY = "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}"
+WITH_RULE = "review --holds ID, so that it binds, edit ID --when, or forget ID"
+KINDS = {
+    reviewing.CANDIDATE: ("candidate", "candidates --keep ID, or --drop ID"),
+    reviewing.CONTRADICTION: ("contradiction", TWO),
+    reviewing.STALE: ("stale memory", "review --holds ID, edit ID, or forget ID"),
+    reviewing.DUPLICATE: ("near duplicate", TWO),
+    reviewing.RULE: ("rule that waits for your word", WITH_RULE),
+    reviewing.UNCONFIRMED: ("imported memory", BROUGHT_BY),
+    reviewing.SHARED: ("shared memory", BROUGHT_BY),
 }
 BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, models.Record]
@@ -149,8 +143,7 @@ def review(
     limit: int = option("N  The number of things to show.", 3, min=1, max=100),
     step: str = STEP,
     as_json: bool = flag(
-        "--json  Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a "
-        "new `step`; with a decision as `candidates --keep` does."
+        "--json  Answer in JSON: what is `due`, `total` of each kind, a new `step`."
     ),
 ) -> int:
     """List what waits for your decision.
@@ -218,8 +211,8 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
         return
     for item in items[:limit]:
         age = f", {item.days} days old" if item.days else ""
-        decide = DECISIONS[item.kind].format(quote(item.source))
-        show.line(f"{NAMES[item.kind]}{age}: {decide}", style="bold")
+        name, decisions = KINDS[item.kind]
+        show.line(f"{name}{age}: {decisions.format(quote(item.source))}", style="bold")
         for record in (item.record, *item.others):
             head, *more = _lines_of(record)
             by = formatting.speaker(record.source, record.trust)
@@ -235,7 +228,9 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
             show.lines(f"    {line}" for line in (more if item.kind == reviewing.CANDIDATE else ()))
     if len(items) > limit:
         kinds = [item.kind for item in items[limit:]]
-        counts = (many(kinds.count(kind), NAMES[kind]) for kind in reviewing.KINDS if kind in kinds)
+        counts = (
+            many(kinds.count(kind), KINDS[kind][0]) for kind in reviewing.KINDS if kind in kinds
+        )
         show.line(f"{', '.join(counts).replace('memorys', 'memories')} more (--limit)", "dim")
         brought = Counter(one.source for one in items[limit:] if one.kind in BROUGHT)
         for name, number in brought.items():

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from memory_fabric import ids
-from memory_fabric.cli import environment, show
+from memory_fabric.cli import environment, show, team_report
 from memory_fabric.cli.options import argument, exclusive, flag, option, repeated
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
@@ -149,12 +149,7 @@ def _serve_team(
 ) -> int:
     """Serve a space until Ctrl-C; or create, list or drop keys (`key`: name, member, domain)."""
     _load_packages(settings.data_dir, settings.plugin_root)
-    try:
-        driver.reach(settings)
-    except driver.DriverMissing:
-        size = f"about {driver.SIZE_MB[driver.TEAM]} MB"
-        show.warn(f"installing the packages for a shared log once ({size}) ...")
-        driver.install(settings)
+    team_report.prepare(settings, driver.TEAM)
     from memory_fabric.servers.http import team_keys  # imported late: not needed for --help
     from memory_fabric.servers.http.server import TeamServer
     from memory_fabric.sharing.server.connect import checked, connect

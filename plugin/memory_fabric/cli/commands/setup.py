@@ -283,18 +283,12 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
 
 
 def uninstall(
-    purge: bool = flag(
-        "--purge  Also delete the memory: the home, the lines of memory-fabric in every "
-        "MEMORY.md, and the local folders of all projects, except what is kept."
-    ),
+    purge: bool = flag("--purge  Also delete the memory: home, lines in MEMORY.md, folders."),
     keep_memory: bool = flag("--keep-memory  With `--purge`: keep the home."),
     keep_notes: bool = flag("--keep-notes  With `--purge`: keep the lines in MEMORY.md."),
     keep_folders: bool = flag("--keep-folders  With `--purge`: keep local folders of projects."),
     yes: bool = flag("--yes  Do not ask."),
-    as_json: bool = flag(
-        "--json  Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` "
-        "and `done`; it does not ask, and changes something only with `--yes`."
-    ),
+    as_json: bool = flag("--json  Answer in JSON, without asking; it needs `--yes` to act."),
 ) -> int:
     """Revert setup, delete the memory if asked, show the last steps.
 

@@ -146,22 +146,15 @@ def _ago(at: str, now_s: float) -> str:
 def doctor(
     proof: bool = flag(
         "--prove  Also run a test memory, the canary, through everything in a temporary home: "
-        "stored from a prompt, given to a prompt of another session and to a subagent, written by "
-        "Stop into all three tiers, served by the MCP server, and purged. Then **delivery**, by "
-        "Claude Code's transcripts of this project (the newest 20 of the last 14 days, the last 8 "
-        "MB of each): how many prompts were given memories, the last receipts, sessions without "
-        "hooks, and injections in the ledger that no transcript shows."
+        "stored, given to another session and a subagent, written by Stop into all three tiers, "
+        "served, and purged. Then **delivery**, by the transcripts of the last 14 days: which "
+        "prompts were given memories, sessions without hooks, injections that no transcript shows."
     ),
     fix: bool = flag(
-        "--fix  Repair what is safe to repair, show it, and check again: permissions of files, a "
-        "missing interpreter, a failed or interrupted installation, incomplete files of killed "
-        "processes, waiting changes, lost journals, indexes that do not match. The settings of "
-        "Claude Code, the owner of files and an incomplete block in MEMORY.md are left to you."
+        "--fix  Repair what is safe to repair, show it, and check again: permissions, a missing "
+        "interpreter, a failed installation, leftover files, waiting changes, journals, indexes."
     ),
-    as_json: bool = flag(
-        "--json  Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, "
-        "remedy, area and fixable; details and mended if there are any."
-    ),
+    as_json: bool = flag("--json  Answer in JSON: a list of checks with state and remedy."),
 ) -> int:
     """Check all that memory depends on, and name remedies.
 
@@ -231,12 +224,7 @@ def sight() -> Iterator[Sight]:
 
 def worth(
     days: int = option("N  Only the last so many days.", 30, min=1, max=90),
-    price: float | None = option(
-        "DOLLARS  The price of a million tokens; by default `worth.price` of config.toml.",
-        None,
-        min=0,
-        max=MAX_PRICE,
-    ),
+    price: float | None = option("DOLLARS  For a million tokens.", None, min=0, max=MAX_PRICE),
     as_json: bool = AS_JSON,
 ) -> int:
     """Show what came of memory week by week, and what it cost.

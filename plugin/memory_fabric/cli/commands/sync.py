@@ -1,7 +1,5 @@
 """Command sync: process what is waiting, and exchange memories with the user's other machines."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence
@@ -28,11 +26,7 @@ NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL
 
 def sync(
     action: str = argument("[now|git]  Exchange with other machines now, or by git.", ""),
-    what: str = argument(
-        "[URL|status|leave]  With git: the address of a private, empty repository without a "
-        "password; else show how it goes, or end it on this machine.",
-        "",
-    ),
+    what: str = argument("[URL|status|leave]  With git: a private repository, or what to do.", ""),
     words: str = option("--words WORDS  Those of your first machine; - reads standard input."),
     space: str = option("--space NAME  With git URL: the project's name on other machines."),
     as_json: bool = AS_JSON,
@@ -85,10 +79,8 @@ def _local(as_json: bool) -> int:
         show.json_out({**counts, "forwarded": forwarded, "failures": failures})
     else:
         show.line(f"{drained} waiting changes applied; {listed} memories are in MEMORY.md.")
-        if restored:
-            show.line(f"{restored} lost journal lines were written again.")
-        if text:
-            show.line(text)
+        again = f"{restored} lost journal lines were written again." if restored else ""
+        show.lines((again, text))
         show.warn_all(failures)
     return 1 if failures else 0
 
@@ -98,7 +90,7 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     known = next((tie.dsn for tie in ties.read(memory.settings.home) if tie.via == GIT), "")
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
-    team_report.prepare(memory, driver.SYNC, quiet=as_json)
+    team_report.prepare(memory.settings, driver.SYNC, quiet=as_json)
     from memory_fabric.sharing.remote import joining  # late: just installed
 
     joined = joining.join(memory, url or known, space, lambda: team_report.asked_words(words))

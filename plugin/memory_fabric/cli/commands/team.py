@@ -70,7 +70,7 @@ def init(
 ) -> int:
     """Make a space in a database, or bring its schema up to date."""
     with _opened("init") as memory:
-        prepare(memory, driver.TEAM, quiet=as_json)
+        prepare(memory.settings, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.server.connect import shown
         from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
@@ -96,7 +96,7 @@ def join(
 ) -> int:
     """Tie this project to a space, and exchange at once."""
     with _opened("join") as memory:
-        prepare(memory, driver.TEAM, quiet=as_json)
+        prepare(memory.settings, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
 
         joined = joining.join(
