@@ -1,7 +1,6 @@
 """Report for `review --branch`: how a branch changes the records that a project shares by git.
 
-Both versions of the shared file are read from git and treated as claims of their authors. The
-memory on this machine is neither read nor changed, so the report is the same on a build server.
+Both versions are read from git as claims of their authors; this machine's memory is not read.
 """
 
 import os

@@ -23,10 +23,7 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings as hooks read them, but with the current folder as the default project.
-
-    Raises BadInput for an unreadable config.toml, an impossible home, or a deleted current folder.
-    """
+    """Return the settings that hooks have, by default for the current folder. Raises BadInput."""
     home = home_path(os.environ)
     above = home
     while not os.path.lexists(above):

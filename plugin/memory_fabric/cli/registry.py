@@ -4,17 +4,13 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """A command: its module and function, its panel in `--help`, and its summary.
-
-    `says` repeats the first line of the docstring, so that `--help` imports no command; a line of
-    80 columns has room for 64 characters.
-    """
+    """A command of the program."""
 
     name: str
     module: str
     function: str
-    panel: str
-    says: str
+    panel: str  # its section in `--help`
+    says: str  # the first line of its docstring, repeated so that `--help` imports no command
 
 
 # Commands that are in a module named after another command.

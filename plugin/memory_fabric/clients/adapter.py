@@ -44,11 +44,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return the settings of another client's session.
-
-    If the client was started in a shell of Claude Code, Claude Code's variables are ignored. The
-    session is unattended if its transcript says that a program wrote the prompts.
-    """
+    """Return a client's session's settings; it is unattended if a program wrote its prompts."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)

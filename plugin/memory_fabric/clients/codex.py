@@ -1,10 +1,8 @@
-"""Parsers of Codex CLI's patches and of its transcripts, which are in CODEX_HOME at
-`sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`.
+"""Parsers of Codex CLI's patches and of its transcripts below CODEX_HOME:
+`sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`, a `{timestamp, type, payload}` per line.
 
-As measured with release 0.169, each line is `{timestamp, type, payload}`. The user's text is read
-from events (`item_completed` with a `UserMessage`; `user_message` in older releases), because
-messages of the role user also include text added by the client. Releases that did not yet wrap
-entries in `payload` are not supported.
+As measured with release 0.169, messages of the role user also include text added by the client, so
+the user's text is read from events (`item_completed`; `user_message` in older releases).
 """
 
 import os

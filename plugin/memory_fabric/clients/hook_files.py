@@ -1,7 +1,4 @@
-"""Hooks of clients other than Claude Code, and the files into which `setup --client` writes them.
-
-They are those of hooks.json with the client's names of events and tools; each command names it.
-"""
+"""Hooks of clients other than Claude Code, and the files to which `setup --client` writes them."""
 
 import json
 import os
@@ -110,10 +107,7 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks, and its server if `mcp`.
-
-    Raises OSError, and BadInput if another server has the name.
-    """
+    """Return the changes that add a client's hooks and (`mcp`) server. Raises BadInput, OSError."""
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)

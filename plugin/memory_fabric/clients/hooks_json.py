@@ -1,7 +1,4 @@
-"""Edits that add memory-fabric's hooks or server to a client's JSON file, or remove them.
-
-Pure functions from a text to edits. Entries of other programs are never changed.
-"""
+"""Edits that add memory-fabric's hooks or server to a client's JSON file, or remove only them."""
 
 from __future__ import annotations
 

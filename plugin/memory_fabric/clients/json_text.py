@@ -1,7 +1,4 @@
-"""Edits of JSON text that keep all other bytes, and so the layout chosen by the user.
-
-The text is parsed into values with their offsets; an edit replaces one span of the text.
-"""
+"""Edits of spans of a JSON text, which keep all other bytes and so the user's layout."""
 
 from __future__ import annotations
 

@@ -187,10 +187,7 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return `bare` followed by the edits of `put`; an empty file starts with the text `empty`.
-
-    The mark of the change stores the edits, so that they can be undone.
-    """
+    """Return `bare` with the edits of `put`, kept in its mark; an empty file begins as `empty`."""
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
     done = put(Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty)))
@@ -283,10 +280,7 @@ def _changed(path: str) -> StoreUnavailable:
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Link to the command of `root` in `folder`; return the link's path and True if it is new.
-
-    A link to another installation is replaced. Raises OSError, BadInput for another program's file.
-    """
+    """Link to the command in `folder`; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
@@ -308,10 +302,7 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def without_link(home: str, path: str) -> None:
-    """Remove the link, and its folder if setup created the folder and it is now empty.
-
-    Raises NotFound if there is no link, BadInput if it is another program's file, OSError.
-    """
+    """Remove our link and the folder that setup made for it. Raises NotFound, BadInput, OSError."""
     marks = manifest.marks_of(home, path)
     if not os.path.lexists(path):
         manifest.forget(home, path)

@@ -1,7 +1,6 @@
 """Reader of session transcripts: returns their turns, continuing where the last reading ended.
 
-A transcript has one JSON object per line, and the client appends to it while it is read. Its format
-is Claude Code's, unless another parser is passed (`clients.transcripts`).
+A file has one JSON object per line, in Claude Code's format unless another parser is passed.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Find and remove memory-fabric's home, its blocks in MEMORY.md files, and its projects' folders.
-
-Files that git tracks are kept, because they belong to everyone who shares the repository.
-"""
+"""Find and remove memory-fabric's home, its blocks in MEMORY.md, and its folders in projects."""
 
 import os
 import shutil

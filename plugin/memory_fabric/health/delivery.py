@@ -1,7 +1,6 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-As measured, the client stores text that a hook adds as an attachment. Of a long transcript, only
-the end is read.
+As measured, the client stores what a hook adds as an attachment. Only the end of a file is read.
 """
 
 import os
@@ -191,9 +190,7 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections that must appear in a transcript, oldest first: those that the
-    transcript covers and that the assistant has answered since.
-    """
+    """Return the injections that a transcript covers and that were answered since, oldest first."""
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in ledger:

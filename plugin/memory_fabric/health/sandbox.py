@@ -1,7 +1,4 @@
-"""Sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
-
-It runs the command of hooks.json, with all files below one folder; it needs no other package.
-"""
+"""Sandbox in which hooks run as the client runs them, with all files below one folder."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""Checks of memory in use, and what `status` prints about the same subjects: switches, sessions,
-the hook log, ingested texts, forwarding, shared logs, transcripts.
-"""
+"""Checks of memory in use, and what `status` prints about the same subjects."""
 
 import os
 import time

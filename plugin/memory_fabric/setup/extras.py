@@ -69,10 +69,7 @@ def missing(packages: Sequence[str]) -> list[str]:
 
 
 def install(folder: str, lock: str) -> None:
-    """Install a lock file's packages into the folder; concurrent processes install only once.
-
-    Raises FabricError with cause and remedy, OSError, TimeoutError if another process is too slow.
-    """
+    """Install a lock file's packages, only once. Raises FabricError, OSError, TimeoutError."""
     import shutil  # imported late: not needed to look for an extra
 
     with Locked(f"{folder}.lock", WAIT_S):

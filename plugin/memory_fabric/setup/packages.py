@@ -73,10 +73,7 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python that has the packages, or None; if they are missing, install them.
-
-    With `insist`, a recent failure does not prevent the first attempt.
-    """
+    """Return the Python with the packages, installed if missing (`insist`: at once), or None."""
     import time  # imported late: hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
@@ -84,6 +81,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
+        # A recent failure does not prevent the first attempt with `insist`.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -160,10 +158,7 @@ def lock_file(plugin_root: str) -> str:
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer; return a process id, NOT_STARTED, or ANOTHER_RUNS.
-
-    The process forks the installer and ends; on Windows it is the installer.
-    """
+    """Start the process that forks the installer; return its id, NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
