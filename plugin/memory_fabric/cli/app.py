@@ -18,7 +18,6 @@ INDENT = "    "
 
 
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
-EPILOG = "Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found."
 
 
 class GroupedCommands(TyperGroup):
@@ -64,17 +63,13 @@ def listing() -> typer.Typer:
     """Build the application for `--help`: names and summaries only, without importing commands."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # Placeholder that is never called, because main builds an application with the real
-        # command.
+        # This placeholder is never called: main builds an application with the real command.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 
 
 def _bare(
-    *,
-    rendered: bool,
-    callback: Callable[..., Any] | None = None,
-    cls: type[TyperGroup] = GroupedCommands,
+    *, rendered: bool, callback: Any = None, cls: type[TyperGroup] = GroupedCommands
 ) -> typer.Typer:
     return typer.Typer(
         name="memory-fabric",
@@ -82,7 +77,7 @@ def _bare(
         callback=callback or _top,
         invoke_without_command=True,
         add_completion=False,
-        epilog=EPILOG,
+        epilog="Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found.",
         rich_markup_mode="markdown" if rendered else None,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,

@@ -15,7 +15,6 @@ from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
 NAME = "memory-fabric"
-MAX_STEP_CHARS = 60
 REPAIR_DOMAINS = (
     "It may isolate a domain: until it is repaired, hooks and tools recall and store nothing. "
     "Correct it."
@@ -63,7 +62,7 @@ def plugin_root() -> str:
 @contextmanager
 def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
     """Open this folder's memory, and close it after the block. Raises BadInput for a bad `step`."""
-    if len(step) > MAX_STEP_CHARS or not all(c.isalnum() or c in "-_." for c in step):
+    if len(step) > 60 or not all(c.isalnum() or c in "-_." for c in step):
         remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
         raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
     memory = Memory.open(settings(), repair=repair)

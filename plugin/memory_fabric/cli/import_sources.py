@@ -66,8 +66,7 @@ def import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), Followings()
-        # Update followed instruction files first, so that a changed line does not count as a new
-        # one.
+        # Followed instruction files come first, so that a changed line does not count as new.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = follow.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}

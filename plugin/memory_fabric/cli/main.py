@@ -38,7 +38,6 @@ REMEDIES_BY_NUMBER = {
 }
 # Environment variables in which the script of `completion` passes the words typed so far.
 COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
-PROGRAM_COMMANDS = ("hook", "mcp", "statusline")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
     # Other programs start these commands often, so skip the rest of the command line.
-    if len(argv) == 1 and argv[0] in PROGRAM_COMMANDS:
+    if len(argv) == 1 and argv[0] in ("hook", "mcp", "statusline"):
         from memory_fabric.cli.commands import programs
 
         return {"hook": programs.hook, "mcp": programs.mcp}.get(argv[0], programs.statusline)()

@@ -21,8 +21,7 @@ def flag(spec: str) -> Any:
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
     """Return an option with a value, given its name, placeholder and help: `--type T  The kind.`
 
-    Its default name is the parameter's. The shell completes `choices`; `more` may be `min` and
-    `max`.
+    Its default name is the parameter's. The shell completes `choices`; `more` has `min` or `max`.
     """
     names, metavar, text = _parts(spec)
     more |= _completion(choices)

@@ -142,14 +142,9 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
     off = {name for own in owns for name in _texts(own.get("disabledMcpServers"))}
     tables = [*(layer.values for layer in layers), *owns]
     refused = {name for table in tables for name in _texts(table.get("disabledMcpjsonServers"))}
+    disabled = {USER: off, LOCAL: off, PROJECT: off | refused}
     return [
-        Server(
-            name,
-            scope,
-            path,
-            _is_our_server(server),
-            name not in off and not (scope == PROJECT and name in refused),
-        )
+        Server(name, scope, path, _is_our_server(server), name not in disabled[scope])
         for (path, state), own in zip(states.items(), owns, strict=True)
         for scope, table in ((PROJECT if path == shared else USER, state), (LOCAL, own))
         for name, server in _table(table, "mcpServers").items()

@@ -31,8 +31,7 @@ CLIENTS: Mapping[str, Client] = {
     for client in (
         CLAUDE_CODE,
         # Codex's schemas do not allow additional keys, a question before a tool call, or text for
-        # the summariser. `apply_patch` counts as an edit of the files in the patch
-        # (`clients.adapter`).
+        # the summariser. `apply_patch` counts as an edit of the files in the patch.
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},

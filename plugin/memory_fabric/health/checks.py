@@ -61,23 +61,13 @@ CHECKS = (
 DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
-def examine(sight: Sight) -> list[Finding]:
-    """Run all checks except that of receipts; return their findings with areas."""
-    return [finding for check in CHECKS for finding in _findings(check, sight)]
-
-
-def receipts(sight: Sight) -> list[Finding]:
-    """Check in the client's transcripts that injected memories arrived."""
-    return _findings(DELIVERY, sight)
-
-
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
     """Run each safe repair that is needed once; return descriptions by the finding's name."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
     # Run all checks before the first repair.
-    looked = [(check, _findings(check, sight)) for check in CHECKS]
-    for check, finding in ((check, f) for check, findings in looked for f in findings):
+    looked = [(check, finding) for check in CHECKS for finding in findings(check, sight)]
+    for check, finding in looked:
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:
             continue
         tried.add(check.mend)
@@ -88,7 +78,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
     return repairs
 
 
-def _findings(check: Check, sight: Sight) -> list[Finding]:
+def findings(check: Check, sight: Sight) -> list[Finding]:
     """Return the findings of a check, or a fault if the check itself fails."""
     try:
         seen = check.look(sight)

@@ -93,7 +93,6 @@ class HookDelivery(NamedTuple):
 
     session: str
     at: str
-    channel: str
     memories: tuple[str, ...]
     arrived: bool
 
@@ -200,13 +199,13 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
         if shown.whole or entry.at > shown.first_at:
             groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
     expected = []
-    for (at, session, channel), ids in sorted(groups.items()):
+    for (at, session, _), ids in sorted(groups.items()):
         shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
         # A relation is referred to by its first entity's name, and a long name is truncated.
         beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
         # One memory is enough, because a hook's text arrives whole or not at all.
         arrived = any(reference(memory).startswith(beginnings) for memory in ids)
-        expected.append(HookDelivery(session, at, channel, tuple(ids), arrived))
+        expected.append(HookDelivery(session, at, tuple(ids), arrived))
     return expected
 
 

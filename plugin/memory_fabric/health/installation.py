@@ -28,10 +28,6 @@ TESTED_VERSION = (2, 1, 329)
 # The server's name in .mcp.json, and the prefix of its tools if the plugin is installed.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
-OTHERS_TOOLS = ["mcp", "memory"]
-COMMAND_RULE = "Bash(memory-fabric"
-OLDEST_PYTHON = (3, 11)
-PROBE_S = 20
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
 # Test of an interpreter, the same as in hooks/find-python.sh.
 PROBE = f"""
@@ -49,8 +45,6 @@ def python(_sight: Sight) -> Finding:
     """Check the interpreter of this command, and that its SQLite has full-text search."""
     version = ".".join(map(str, sys.version_info[:3]))
     text = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
-    if sys.version_info < OLDEST_PYTHON:
-        return fault(text, "Install Python 3.11 or newer.")
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute(TABLE)
@@ -72,7 +66,7 @@ def interpreter(sight: Sight) -> Finding:
     command = [remembered, "-I", "-S", "-c", PROBE]
     try:
         process = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False
         )
         if process.returncode == 0:
             return fine(remembered)
@@ -247,13 +241,13 @@ def servers(sight: Sight) -> Finding:
 def permission_rules(sight: Sight) -> Finding:
     """Check for rules that deny the tools or the command, or that mention an old server's tools."""
     rules = settings.rules(sight.layers)
-    ours = (OUR_TOOLS.removesuffix("__"), COMMAND_RULE)
+    ours = (OUR_TOOLS.removesuffix("__"), "Bash(memory-fabric")
     denied = [rule for rule in rules if rule.kind == "deny" and rule.text.startswith(ours)]
     if denied:
         return warning(f"denied: {_rules(denied)}", "Take the rule out, if it is not meant so.")
     by_hand = settings.servers(sight.settings, sight.layers)
     if not any(server.name == SERVER and server.enabled for server in by_hand):
-        stale = [rule for rule in rules if rule.text.split("__")[:2] == OTHERS_TOOLS]
+        stale = [rule for rule in rules if rule.text.split("__")[:2] == ["mcp", "memory"]]
         if stale:
             remedy = f"The plugin's tools are {OUR_TOOLS}*: name these instead."
             return warning(f"of a server that is not configured: {_rules(stale)}", remedy)

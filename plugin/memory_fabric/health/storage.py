@@ -182,8 +182,7 @@ def tiers(sight: Sight) -> Iterator[Finding]:
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # The user may switch the client's memory off, because the other two tiers have all
-            # memories.
+            # The user may switch this tier off, because the other two have all memories.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

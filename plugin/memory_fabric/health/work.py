@@ -32,8 +32,7 @@ MIN_EVENTS = 20
 # A worker takes seconds, so a text that has waited longer than this has no worker.
 OLD_INTAKE_S = 15 * 60
 MAX_NAMED = 5
-# File in the home with one letter per event for how it was answered (`live_client`; not on
-# Windows).
+# File in the home with a letter for how each event was answered (`live_client`; not on Windows).
 WAYS = os.path.join("live", "ways")
 WARM = "W"
 REASONS = {

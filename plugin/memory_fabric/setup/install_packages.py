@@ -25,8 +25,7 @@ from memory_fabric.setup.packages import MARKER
 TOOL_TIMEOUT_S = 900
 # Variables that would make the tools use another Python.
 FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
-# Variables of pip and uv about access to an index. Their other variables could add requirements, or
-# make the tools write to other files and folders.
+# Variables of pip and uv about access to an index. Others could add requirements or move output.
 REACHING_VARIABLES = frozenset(
     """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
     PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
@@ -111,8 +110,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
                 _remove(path)
-    # Compile the package into the `.pyc` files that hooks look up, so that hooks need not compile
-    # it.
+    # Compile the package into the `.pyc` files that hooks look up, so that hooks need not do so.
     import compileall  # imports asyncio and more, and extras need no compilation
 
     package = os.path.join(plugin_root, "plugin", "memory_fabric")
@@ -138,8 +136,7 @@ class Tools:
         try:
             code = subprocess.run(
                 command,
-                # Run outside of the project, whose pyproject.toml or uv.toml must not have any
-                # influence.
+                # Outside of the project, whose pyproject.toml or uv.toml must have no influence
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,

@@ -123,8 +123,7 @@ def remembered_file(data_dir: str) -> str:
 
 def environment_folder(data_dir: str, plugin_root: str) -> str | None:
     """Return the environment folder for this release and interpreter; None without a lock file."""
-    # Without a root the path would be relative, so a project's files could choose what is
-    # installed.
+    # Without a root the path would be relative: a project's files could choose what is installed.
     if not data_dir or not plugin_root:
         return None
     interpreter = f"{base_interpreter()} {_python()}".encode("utf-8", "surrogateescape")

@@ -121,8 +121,7 @@ def history(
 ) -> int:
     """Show what changed and who changed it, newest first.
 
-    Each change has the id that `memory-fabric undo` takes. Forgotten and deleted memories have a
-    history, too.
+    Each change has an id for `memory-fabric undo`. Forgotten memories have a history, too.
     """
     with environment.open_memory() as memory:
         described = trace.history(memory, name, limit)
@@ -162,8 +161,7 @@ def undo(
 ) -> int:
     """Undo a change; what others added or forgot since then stays.
 
-    An undo is a change, too, and can be undone by its id. Without an id or `--last` it only shows
-    what would be undone.
+    An undo is a change, too, and can be undone. Without an id or `--last` it is only shown.
     """
     text = "An id, --last, --session and --step exclude each other."
     exclusive("--last", text, identifier, last, session, step)

@@ -27,7 +27,6 @@ from memory_fabric.text import many
 PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
 UNREADABLE = "could not be read"
-SIGNS_IN_NAMES = "-_. "
 
 
 def import_file(
@@ -198,7 +197,7 @@ def _expect_all(memory: Memory) -> None:
 
 
 def _write_page(page: pages.Written, folder: str, force: bool, *, quiet: bool) -> dict[str, Any]:
-    plain = "".join(c if c.isalnum() or c in SIGNS_IN_NAMES else "-" for c in page.name)
+    plain = "".join(c if c.isalnum() or c in "-_. " else "-" for c in page.name)
     path = os.path.join(folder, f"{plain.strip('. ') or 'project'}.md")
     with show.progress_bar(f"Writing {path}", quiet=quiet) as tell:
 

@@ -45,8 +45,7 @@ def recall(
     The query may also contain `as_of:2026-01-15` (the memory as it was then) and
     `"an exact phrase"`. If nothing contains the phrase, its words are searched for, and a note
     says so. `-redis` excludes memories with this word; "other than Redis" ranks them lower. If
-    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is searched. Exit code 3 when
-    nothing was found.
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only it is searched. Exit code 3 if nothing fits.
 
         memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
@@ -77,8 +76,7 @@ def recall(
                 _show_explained(explained)
             return 0 if explained.answer.hits else 3
         answer = fabric.recall(text, **query)
-    # An unreadable memory file of the client is only a warning, because the memory itself was
-    # searched.
+    # An unreadable memory file of the client is only a warning: the memory itself was searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")

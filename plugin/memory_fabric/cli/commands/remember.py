@@ -222,8 +222,7 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
-    # Redact before entities are extracted, because an extracted secret may not be recognised as
-    # one.
+    # Redact before entities are extracted, because alone a secret may not be recognised.
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome

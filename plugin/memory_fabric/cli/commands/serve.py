@@ -19,7 +19,6 @@ from memory_fabric.sharing.team import driver
 from memory_fabric.store.forget import saved_pages
 from memory_fabric.store.memory import Memory
 
-DEFAULT_PORT = 8002
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
 # The extra of this command, packages that show that it is installed, and its measured size in MB.
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
@@ -28,7 +27,7 @@ PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
 def serve(
     name: str = argument("[NAME]  With --new-key: the name of the key.", ""),
-    port: int = option("The port; 0 chooses a free one.", DEFAULT_PORT, min=0, max=65535),
+    port: int = option("The port; 0 chooses a free one.", 8002, min=0, max=65535),
     host: str = option("ADDRESS  One that other machines can reach needs a key.", "127.0.0.1"),
     allow_host: list[str] | None = repeated("NAME  Also answer to this name in the Host header."),
     opens: bool = flag("--open  Open the page in the browser."),

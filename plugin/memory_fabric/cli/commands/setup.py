@@ -24,8 +24,6 @@ from memory_fabric.redaction.redact import redact
 from memory_fabric.store.files import read_json
 from memory_fabric.store.projects import identity
 
-SHELL_FOLDER = os.path.join(".local", "bin")
-CONTEXT_LINES = 2
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 TAKES = {
     manifest.HOOKS: set_up.without_hooks,
@@ -42,7 +40,6 @@ UNINSTALL_COMMANDS = (
 )
 SERVER_COMMAND = "claude mcp remove memory"
 NEVER_RUN = "made from its documentation, never run with the client itself (docs/clients.md)."
-NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 
 def setup(
@@ -148,7 +145,7 @@ def difference(change: Change) -> list[str]:
     sides = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
     before, after = (side.splitlines() for side in sides)
     path = change.path
-    lines = difflib.unified_diff(before, after, path, path, lineterm="", n=CONTEXT_LINES)
+    lines = difflib.unified_diff(before, after, path, path, lineterm="", n=2)
     return [redact(line) for line in lines]
 
 
@@ -256,7 +253,7 @@ def _apply(
 
 def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: bool) -> int:
     place = os.path.abspath(os.path.expanduser(folder)) if folder else ""
-    place = place or os.path.join(settings.user_home, SHELL_FOLDER)
+    place = place or os.path.join(settings.user_home, os.path.join(".local", "bin"))
     if remove:
         path, is_new = os.path.join(place, set_up.LINK_NAME), False
         links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
@@ -339,7 +336,7 @@ def uninstall(
         how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
         show.line(f"{change.path} {how}.")
     if deletes:
-        show.line(f"Deleted. {NOT_TOUCHED}")
+        show.line("Deleted. Transcripts of Claude Code are not touched.")
     show.warn_all(problems)
     if any(kept):
         show.line("The memory stays, and a new installation finds it again:")

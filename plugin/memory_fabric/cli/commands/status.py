@@ -35,7 +35,6 @@ STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
 SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
 # Used if the output encoding lacks the other symbols.
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
-STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
 
 
@@ -45,8 +44,7 @@ def status(as_json: bool = AS_JSON) -> int:
     Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
     Below are the switches, the records by others, the unprocessed texts of other programs,
     forwarding, shared logs, up to when memory has the clients' transcripts, how the latest hook
-    events were answered, and how many sentences could not be parsed. Exit code 1 only if the graph
-    is unavailable.
+    events were answered, and sentences that could not be parsed. Exit code 1 without a graph.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -175,7 +173,11 @@ def doctor(
             repairs = checks.mend(inputs)
             show.warn_all(inputs.memory.failures)
     with show.patience("Checking"), sight() as inputs:
-        findings = [f._replace(mended=repairs.get(f.name, ())) for f in checks.examine(inputs)]
+        findings = [
+            finding._replace(mended=repairs.get(finding.name, ()))
+            for check in checks.CHECKS
+            for finding in checks.findings(check, inputs)
+        ]
         if proof:
             # imported late: only --prove starts processes
             from memory_fabric.health.canary import prove
@@ -185,7 +187,7 @@ def doctor(
                 raise BadInput("--prove", text, remedy=f"Run {INSTALL}.")
             canary = prove(inputs.settings.plugin_root)
             findings += [finding._replace(area=checks.CANARY) for finding in canary]
-            findings += checks.receipts(inputs)
+            findings += checks.findings(checks.DELIVERY, inputs)
     if as_json:
         show.json_out([finding.as_json() for finding in findings])
     else:
@@ -198,7 +200,7 @@ def doctor(
         for area in checks.AREAS:
             rows = []
             for f in (finding for finding in findings if finding.area == area):
-                state = f"{symbols[f.state]} {f.state}".ljust(STATE_CHARS)
+                state = f"{symbols[f.state]} {f.state}".ljust(9)
                 head = f"{f.told}. {f.remedy}" if f.remedy else f.told
                 text = "\n".join([head, *f.details, *(f"repaired: {fixed}" for fixed in f.mended)])
                 rows.append((show.styled(state, STYLES[f.state]), f.name.ljust(width), text))

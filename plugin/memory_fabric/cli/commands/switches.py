@@ -17,7 +17,6 @@ READ = flag("--read  Only recall: memories for the model.")
 WRITE = flag("--write  Only capture: storing new memories.")
 HERE = flag("--here  Only the project of this folder.")
 STATE = flag("--json  Answer in JSON: the new state.")
-BY_PIP = "pip install '.[semantic]' in a clone of memory-fabric"
 STATES = {
     measure.ON: "On: the server and the command line also find memories by their meaning.",
     measure.OFF: "Turned off",
@@ -94,7 +93,7 @@ def semantic(
         folder = extras.folder_of(extras.SEMANTIC, settings.data_dir, settings.plugin_root)
         if not folder:
             text = "This package is installed without the plugin."
-            raise BadInput("on", text, remedy=f"Run {BY_PIP}.")
+            raise BadInput("on", text, remedy="Run pip install '.[semantic]' in a clone.")
         show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
         extras.install(folder, extras.lock_file(extras.SEMANTIC, settings.plugin_root))
         extras.start_embedding(settings)
@@ -136,9 +135,8 @@ def semantic(
 def completion(shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish")) -> int:
     """Print the script for completion in bash, zsh or fish.
 
-    For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with
-    zsh to ~/.zshrc, after compinit. For fish, add memory-fabric completion fish | source to
-    config.fish.
+    For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc; for zsh, the same with zsh
+    to ~/.zshrc, after compinit; for fish, memory-fabric completion fish | source to config.fish.
     """
     # typer does not export this function under another name.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]

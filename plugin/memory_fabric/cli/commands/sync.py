@@ -34,8 +34,7 @@ def sync(
     """Bring the queue, the journal and MEMORY.md up to date now.
 
     Waiting changes are applied, and shared records of others are read. Hooks do the same at Stop.
-    If a receiver is configured, waiting items are forwarded (docs/forwarding.md). Exit code 1 if
-    any of this failed.
+    If a receiver is configured, waiting items are forwarded. Exit code 1 if any of this failed.
 
     `sync git URL` ties your own memories, and this project's, to a private repository: they follow
     you to your other machines, encrypted (docs/sync.md). The first machine prints 24 words, the

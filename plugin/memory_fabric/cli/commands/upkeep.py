@@ -23,12 +23,9 @@ from memory_fabric.text import cut, encodable, many, one_line
 
 MAX_ORPHANS = 10_000
 LIMIT, MAX_LIMIT = 50, 1_000_000
-# The largest process id of any system.
-MAX_PID = 2**31 - 1
 MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
 QUEUE_COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
-NOTHING_QUEUED = "The queue is empty."
 
 
 def check(
@@ -161,7 +158,7 @@ def queue(
     limit: int = option("N  With list: the maximum number.", LIMIT, min=1, max=MAX_LIMIT),
     once: bool = flag("--once  With work: end when nothing is due."),
     worker: str = option("--id WORKER  With work: the name of this worker."),
-    parent: int = option("PID  With work: end when this process ends.", 0, min=0, max=MAX_PID),
+    parent: int = option("PID  With work: end when this process ends.", 0, min=0, max=2**31 - 1),
     yes: bool = flag("--yes  With drop: do not ask."),
     as_json: bool = AS_JSON,
 ) -> int:
@@ -229,7 +226,7 @@ def _list_texts(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int
         retry = "memory-fabric queue retry --all tries dead texts again"
         summary += f" {retry}, drop --all removes them."
     is_empty = not (backlog.waiting or backlog.working or backlog.dead)
-    show.line(NOTHING_QUEUED if is_empty else summary, style="" if texts else "dim")
+    show.line("The queue is empty." if is_empty else summary, style="" if texts else "dim")
     return 0
 
 
