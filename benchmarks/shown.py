@@ -220,7 +220,9 @@ def _tuesday(sandbox: Sandbox) -> Iterator[Text]:
     )
     yield from _calls(sandbox)
     summary = _run(sandbox, "PreCompact", TUESDAY, trigger="auto", custom_instructions=None)
-    yield Text("Before a compaction", "Added to the summariser's task.", summary.plain, COMPACTION)
+    yield Text(
+        "Before a compaction", "Added to the summariser's task.", summary.output.strip(), COMPACTION
+    )
     yield Text(
         "After a compaction",
         "What the session itself had settled, and what it was doing.",

@@ -1,9 +1,8 @@
 """Run a command, and turn its errors into one line on standard error and an exit code.
 
-With `--json` this line is an object with the member `error`, which has `code`, `name` (the option,
-file or other object of the error, or ''), `message` and `remedy`.
-
-Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found, 130 interrupted.
+With `--json` this line is an object with the member `error`: `code`, `name` (the option, file or
+other object of the error, or ''), `message` and `remedy`. Exit codes: 0 success, 1 failure, 2 usage
+error, 3 nothing found, 130 interrupted.
 """
 
 import errno

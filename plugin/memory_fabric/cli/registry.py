@@ -55,10 +55,8 @@ _PANELS = {
     },
     "Bring in and take out": {
         "learn": "Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.",
-        "import": "Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md "
-        "and others.",
-        "export": "Write the graph in the format of the reference server, or all memories as "
-        "Markdown.",
+        "import": "Import memories of claude-mem, basic-memory, mem0, CLAUDE.md and others.",
+        "export": "Write the graph as the reference server does, or all memories as Markdown.",
     },
     "Share it": {
         "share": "Share this project's team records by git.",
@@ -92,8 +90,7 @@ _PANELS = {
     "For programs": {
         "hook": "Answer one hook event from standard input.",
         "mcp": "Serve the memory to an MCP client on standard input and output.",
-        "statusline": "Print one line for the client's status bar: records stored, shown in this "
-        "session, to review.",
+        "statusline": "Print one line for the client's status bar.",
     },
 }
 COMMANDS = tuple(

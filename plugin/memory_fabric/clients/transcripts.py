@@ -1,8 +1,7 @@
 """Transcripts that clients keep on this machine: their locations and their formats (`CLIENTS`).
 
-- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder. Subagents' transcripts
-  (`<session>/subagents/`) are left out, because the session's own transcript has their reports as
-  results of tool calls, and their prompts are not a person's text.
+- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder, without subagents: their
+  prompts are not a person's text, and the session has their reports as results of tool calls.
 - Qwen Code: `projects/<folder>/chats/<session>.jsonl`. As measured with release 0.24, entries have
   Claude Code's fields around a message in Gemini's form (`parts`).
 - Codex: see `clients.codex`.

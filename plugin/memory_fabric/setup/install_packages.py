@@ -3,9 +3,8 @@
     packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
     extras.install ─▶ fetch()
 
-Only wheels listed in a lock file are installed, each verified by its hash. So no code of a package
-runs during installation, and no further package is requested: a package index can refuse a
-download, but do nothing else. pip and uv read the user's configuration files. Of their environment
+Only wheels listed in a lock file are installed, each verified by its hash, so no code of a package
+runs and none is added. pip and uv read the user's configuration files. Of their environment
 variables they get those about access to an index, unless the project's client settings set them.
 """
 
@@ -174,9 +173,8 @@ def fetch(
 ) -> None:
     """Install a lock file's packages into the environment of `python`, or into the folder `target`.
 
-    Uses uv if it is installed and succeeds, otherwise pip. If the interpreter's own pip is missing
-    or too old, pip runs in a temporary virtual environment at `scratch`. `prepare` creates the
-    empty target. Raises InstallationFailed and OSError.
+    Uses uv if it succeeds, else pip, at `scratch` if the interpreter has none or an old one.
+    `prepare` creates the empty target. Raises InstallationFailed, OSError.
     """
     into = ("--target", target) if target else ()
     options = (*WHEELS_ONLY, *into, "-r", requirements)

@@ -3,18 +3,15 @@
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
 
-The environment is created under its final name, because a virtual environment has absolute paths in
-its scripts. It is published by the marker `.complete`, which is moved in by `os.replace` after
-everything else has reached the disk. A folder without it is left over from a failed attempt, and
-the next process that acquires the lock deletes it.
+A virtual environment has absolute paths in its scripts, so it is created under its final name, and
+published by the marker `.complete` after everything else has reached the disk. A folder without it
+is left over from a failed attempt; the next process that acquires the lock deletes it.
 
-The starting process acquires the lock (`install.lock`) without waiting. The child and its tools
-inherit the lock, so it is released exactly when the last of them ends. On Windows a lock cannot be
-inherited: the child acquires it itself (TAKES_IT), and exits if another process has it.
+The starting process acquires `install.lock` without waiting. The child and its tools inherit it, so
+it is released when the last of them ends; on Windows the child acquires it itself (TAKES_IT).
 
-The child runs install_packages.py. This file is also a script, which bin/memory-fabric runs with
-the bare interpreter (`python -I -S packages.py --run`). Therefore modules other than `os` and `sys`
-are imported late; of this package, only file_lock and processes are imported.
+bin/memory-fabric runs this file as a script by the bare interpreter (`python -I -S packages.py
+--run`), so modules other than `os` and `sys` are imported late.
 """
 
 from __future__ import annotations

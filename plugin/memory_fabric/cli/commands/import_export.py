@@ -39,7 +39,7 @@ def import_file(
     take_back: bool = flag("--undo  Take the last import back, in all projects."),
     as_json: bool = flag("--json  Answer in JSON: what was new, and what was left out and why."),
 ) -> int:
-    """Import memories of other programs: claude-mem, basic-memory, mem0, CLAUDE.md and others.
+    """Import memories of claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
     Without a path it shows what there is on this machine. The form is recognised by the content
     (docs/import.md). It says first what it leaves out and why. Imported memories have no trust of
@@ -50,7 +50,6 @@ def import_file(
     the observations they lack, and lines that cannot be read are kept in `set-aside.jsonl` in the
     home; if none can be read, the exit code is 1. Exit code 3 if a file does not exist.
 
-        memory-fabric import
         memory-fabric import ~/.claude-mem/claude-mem.db --dry-run
         memory-fabric import memory.jsonl
     """
@@ -145,7 +144,7 @@ def export(
     markdown: str = option("FOLDER  Write all memories as pages: one of the project, and user.md."),
     as_json: bool = flag("--json  Answer in JSON: the files and what is in them."),
 ) -> int:
-    """Write the graph in the format of the reference server, or all memories as Markdown.
+    """Write the graph as the reference server does, or all memories as Markdown.
 
     The graph is one JSON object per line. With `--markdown` each page has the records by kind, and
     the graph; `import` reads it back without loss, and edits of its texts with it. If

@@ -56,8 +56,6 @@ def learn(
     of them their client deletes soon; in a terminal it then asks whether to read them. Each
     project's memory gets their turns, fixes and proposals: rules and corrections that you typed,
     and what you said in several sessions. A run that was interrupted goes on where it was.
-
-        memory-fabric learn --run
     """
     text = "--run, --undo, --condensed, and --accept or --drop, exclude each other."
     exclusive("--run", text, run, take_back, condensed, accept or drop)

@@ -22,8 +22,7 @@ MAX_SHOWN, MAX_CHARS = 10, 100
 def project(
     action: Literal["list", "link", "split", "undo", "adopt"] | None = argument(
         "[list|link|split|undo|adopt]  list: all projects. link: assign this folder to another "
-        "one. split: give it one of its own. undo: undo the last link or split. adopt: confirm "
-        "that the journal in this folder is yours. By default: show the project of this folder.",
+        "one. split: give it one of its own. By default: show the project of this folder.",
         None,
     ),
     wanted: str = argument(
@@ -36,10 +35,10 @@ def project(
 ) -> int:
     """Show or change which project this folder belongs to.
 
-    link, split and undo show what would change and ask. If this folder is the last one of the
-    project that it leaves by link, the memories of that project are copied. adopt restores the
-    records of this folder's decisions.jsonl after the loss of the home. Only you can run these
-    four: in a shell that Claude Code started, type /memory-fabric:project.
+    link, split and undo (of the last link or split) show what would change and ask. If this folder
+    is the last of a project that it leaves by link, the project's memories are copied. adopt
+    restores the records of this folder's decisions.jsonl after the loss of the home. Only you can
+    run these four: in a shell that Claude Code started, type /memory-fabric:project.
     """
     if wanted and action not in ("link", "adopt"):
         text = "Only link takes a project, and only adopt an author."

@@ -44,9 +44,7 @@ def remember(
     failed: bool = flag("--failed  It failed: an antipattern."),
     for_all: bool = flag("--global  For every project, without names of people, hosts and places."),
     kind: str = option(
-        f"--type T  {', '.join(models.STATED_TYPES[:-1])} or {models.STATED_TYPES[-1]}; also rule, "
-        "fact, fix and open; by default inferred from the text.",
-        choices=RECORD_TYPES,
+        f"--type T  {', '.join(RECORD_TYPES)}; else inferred.", choices=RECORD_TYPES
     ),
     scope: str = option("S  local, user, team (the default) or global.", choices=models.SCOPES),
     why: str = option("REASON  The reason, if the text does not contain it."),
@@ -75,7 +73,6 @@ def remember(
     characters is cut at a word. Exit code 2 for an empty text, for one that is only a secret, for
     two outcomes, and with `--global` for a word that may name a person, company or location.
 
-        memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -

@@ -59,10 +59,9 @@ def candidates(
     """List sentences that were heard and not noted.
 
     Shows those first that you said again in other sessions, then the newest, each with the prompt
-    and what the assistant had said before it. A candidate is not given to sessions as a memory, not
-    found by `memory-fabric recall` and not written to MEMORY.md. It becomes a memory if you keep
-    it, or if the assistant notes it with `From: [id]`, and is dropped after 90 days. One
-    `memory-fabric undo` takes back everything that one command kept and dropped.
+    and what the assistant had said before it. A candidate is told to no session. It becomes a
+    memory if you keep it, or if the assistant notes it with `From: [id]`, and is dropped after 90
+    days. One undo takes back everything that one command kept and dropped.
     """
     keep, drop = keep or [], drop or []
     for name in keep:
@@ -136,8 +135,7 @@ def review(
     ),
     drop: list[str] | None = repeated("NAME  Forget unconfirmed memories of a program or person."),
     keep: list[str] | None = repeated(
-        "ID  Keep a candidate as your own, a memory beside what contradicts it, or open one again "
-        "that a note replaced or dropped."
+        "ID  Keep a candidate, a memory beside what contradicts it, or open a replaced one again."
     ),
     replace: list[str] | None = repeated("ID  Let a memory replace what it contradicts."),
     limit: int = option("N  The number of things to show.", 3, min=1, max=100),

@@ -40,7 +40,6 @@ def rules(
     deletes. Only you can change that: in a shell that Claude Code started, tell, ask, deny and lift
     change nothing. docs/rules.md says what cannot be noticed.
 
-        memory-fabric rules
         memory-fabric rules test 'npm run dev'
         memory-fabric rules test --path src/api/users.py
         memory-fabric rules lift 1a2b3c4d

@@ -55,7 +55,6 @@ def serve(
     database checks; several servers may run side by side.
 
         memory-fabric serve --open
-        memory-fabric serve --new-key laptop
         memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
         memory-fabric serve --team postgresql://fabric@db.example.org/team
     """

@@ -76,7 +76,6 @@ def setup(
     only these hooks. Exit code 2 if the plugin is enabled, since every hook would run twice, and
     in the client's copy of the plugin, since an update replaces it.
 
-        bin/memory-fabric setup
         bin/memory-fabric setup --settings project
         bin/memory-fabric setup --shell
         bin/memory-fabric setup --client codex

@@ -43,10 +43,9 @@ def share(
 ) -> int:
     """Share this project's team records by git.
 
-    After `share on`, git sees decisions.jsonl but nothing else in its folder, and keeps both sides
-    in a merge. Records that others commit are read at the start of each session, and marked with
-    the name that the author claims. The command shows what becomes visible, and whether a
-    `.gitignore` of the repository hides the folder; you add and commit the file yourself.
+    After `share on`, git sees decisions.jsonl, and keeps both sides in a merge. Records that others
+    commit are read at the start of each session, and marked with the name that the author claims.
+    The command shows what becomes visible; you add and commit the file yourself.
 
     `share off` hides the file again, and stops reading it; if git tracks it already, it stays
     tracked. Files that were changed by hand stay; the remaining steps are shown (docs/tiers.md).

@@ -156,16 +156,11 @@ def doctor(
 ) -> int:
     """Check all that memory depends on, and name remedies.
 
-    - **Installation**: interpreter and packages, the files of the plugin, the semantic extra
-    - **Claude Code**: release, settings files that cannot be read, hooks that are missing,
-      disabled, set up twice or all switched off (`disableAllHooks`), another server named
-      `memory`, permission rules that deny the tools or name those of another server, variables
-      that turn memory off or redirect it
-    - **At work**: switches, the last run of a hook here, warnings of hooks today
-    - **Storage**: permissions and owner of files, free space, shared file systems, leftover files,
-      queue, indexes, backups, the three tiers
-
-    Exit code 1 for a `fault`, but not for a `warning`.
+    **Installation**: interpreter, packages, files of the plugin. **Claude Code**: release, settings
+    that cannot be read, hooks that are missing, disabled or set up twice, other servers named
+    `memory`, permission rules, variables. **At work**: switches, the last run of a hook here,
+    warnings of hooks today. **Storage**: permissions, free space, shared file systems, leftover
+    files, queue, indexes, backups, the three tiers. Exit code 1 for a `fault`, not for a `warning`.
     """
     repairs: dict[str, tuple[str, ...]] = {}
     if fix:
@@ -180,7 +175,7 @@ def doctor(
         ]
         if proof:
             # imported late: only --prove starts processes
-            from memory_fabric.health.canary import prove
+            from memory_fabric.health.sandbox import prove
 
             if not inputs.settings.plugin_root:
                 text = "This package is installed without the plugin's hooks."

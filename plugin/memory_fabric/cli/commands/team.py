@@ -55,8 +55,7 @@ def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     Passwords are kept where libpq looks for them (~/.pgpass, PGSERVICE), never in the address.
 
     With `--me` your memories of scope user follow you to your other machines, readable by these
-    alone: the first one prints 24 words, the others ask for them. Hooks start the exchange in the
-    background; `team sync` does it now. `team leave` ends it and says before what is deleted.
+    alone: the first one prints 24 words, the others ask for them. Hooks exchange in the background.
 
         memory-fabric team init postgresql://olga@db.example.org/team
         memory-fabric team add bob
