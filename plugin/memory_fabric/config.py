@@ -18,13 +18,12 @@ OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # Values that Claude Code accepts as true in these variables (measured, 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
-    "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
-    "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
-    "CLAUDE_CODE_REMOTE",
-)
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
+)  # fmt: skip
 # The switches, which are independent of each other.
 PARTS = ("read", "write")
 MAX_PRICE = 10_000
+_of_thread = _local()
 # Values of the setting `notes`.
 NOTES = ("auto", "on", "off")
 # Prefix of entry points of programs built on the client's SDK, whose answers nobody may read.
@@ -100,16 +99,12 @@ class Settings(NamedTuple):
     token_price: float = 0.0
     # True if the variable MEMORY_FABRIC switches memory off, regardless of config.toml.
     muted: bool = False
-    # Why memory is off although its switches are on: config.toml is invalid and may isolate an
-    # agent.
+    # Why memory is off despite its switches: config.toml is invalid and may isolate an agent.
     closed: str = ""
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
     # True if the event came from another client's shell, so the user may have typed none of it.
     foreign: bool = False
-
-
-_of_thread = _local()
 
 
 def environment() -> Mapping[str, str]:
@@ -169,9 +164,7 @@ def in_client(environ: Mapping[str, str]) -> bool:
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if an event of client `key` comes from the shell of another client, whose model
-    may have written the prompt.
-    """
+    """Return True if an event of client `key` comes from another client's shell."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
@@ -199,7 +192,11 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}" for key in unknown
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
-    forward_url, forward_key = _receiver(environ, complaints)
+    forward_url = forward_key = ""
+    if any(environ.get(address) for address, _ in RECEIVERS):
+        from memory_fabric.ingest_protocol import read_address  # imported late: seldom needed
+
+        forward_url, forward_key = read_address(environ, RECEIVERS, complaints)
     domains = read_domains(file, complaints)
     return Settings(
         home=home_path(environ),
@@ -375,14 +372,6 @@ def _roots(read: _Reading) -> tuple[str, ...]:
         problem = f"projects.roots must be a list of whole paths, not {part!r}"
         read.complaints.append(f"config.toml: {problem}")
     return tuple(_absolute(path, read.environ) for path in fit)
-
-
-def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
-    if not any(environ.get(address) for address, _ in RECEIVERS):
-        return "", ""
-    from memory_fabric.ingest_protocol import read_address  # imported late: seldom needed
-
-    return read_address(environ, RECEIVERS, complaints)
 
 
 def _user_home(environ: Mapping[str, str]) -> str:

@@ -28,11 +28,9 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# Sources of prompts written by a person, or by a program acting for a person; any other source is a
-# machine.
+# Sources of prompts by a person, or by a program acting for one; all others are machines.
 TYPED_SOURCES = ("", "user", "sdk")
-# How a prompt was sent, according to the end of the transcript: by a schedule of the client, or
-# while a tool was running.
+# How a prompt was sent, by the transcript's end: by a schedule, or while a tool was running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 

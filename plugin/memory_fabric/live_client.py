@@ -42,6 +42,7 @@ MAX_PATH_BYTES = 100
 # Programs that a client may use to start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
 LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
+_CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
 
 
 class Event:
@@ -57,7 +58,15 @@ def answer(root: str) -> "Event | None":
     event if no server answered it, or None if stdin cannot be read.
     """
     try:
-        event = Event(_input(), posix.urandom(NONCE_BYTES).hex())
+        # Read stdin up to one byte more than the limit; read and discard the rest.
+        chunks = []
+        size = drained = 0
+        while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
+            drained += len(chunk)
+            if size <= MAX_INPUT_BYTES:
+                size += len(chunk)
+                chunks.append(chunk)
+        event = Event(b"".join(chunks), posix.urandom(NONCE_BYTES).hex())
     except OSError:
         return None  # The dispatcher will find the same error.
     folder = live_folder(posix.environ)
@@ -261,18 +270,3 @@ def _content(path: bytes) -> bytes:
         return posix.read(file, CHUNK_BYTES)
     finally:
         posix.close(file)
-
-
-def _input() -> bytes:
-    """Read stdin up to one byte more than the limit; read and discard the rest."""
-    chunks = []
-    size = drained = 0
-    while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
-        drained += len(chunk)
-        if size <= MAX_INPUT_BYTES:
-            size += len(chunk)
-            chunks.append(chunk)
-    return b"".join(chunks)
-
-
-_CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW

@@ -12,8 +12,7 @@ Progress = Callable[[int, int], object]
 
 class RecordType(NamedTuple):
     """The traits of a type of record: its heading on memory pages, and whether its records describe
-    open points of work, describe practices to follow, or may bind the calls that their `When:`
-    specifies.
+    open work, describe practices to follow, or may bind the calls that their `When:` specifies.
     """
 
     heading: str
@@ -62,8 +61,7 @@ TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of records from other people's shared journal, and the key in the table `meta` of a
-# database that has such records.
+# The source of records of other people, and the key in `meta` of a database that has some.
 OTHERS, HAS_OTHERS = "journal", "others"
 # The origin of a record that arrived through a shared log, whose server knows the author.
 SHARED_LOG = "shared log"
@@ -85,8 +83,7 @@ _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "s
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: ids of records that it contradicts without superseding them.
 CONTRADICTS = "contradicts"
-# Keys of a record's evidence: the command, path or activity to which a rule applies; other words by
-# which it is found; and the user's own words.
+# Keys of a record's evidence: to what a rule applies; more words to find it; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 # Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
 # quoted prompt, as long as the transcript does not yet show that a person typed the prompt.
@@ -96,9 +93,8 @@ UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect set by the user, and its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: that its quotation may be shared; and that an owner of the team's
-# space made its rule ask every member. Another member's record has them only if the server vouches
-# for it.
+# Keys of a record's evidence: its quotation may be shared; an owner of the team's space made its
+# rule ask every member. Another member's record has them only if the server vouches for it.
 RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt in which it occurred, the assistant's text before that
 # prompt, and the number of other sessions in which the user said almost the same.
@@ -114,6 +110,8 @@ CLIENT = "client"
 # Keys of an imported record's evidence: the name of its source program or file, the file and line
 # in that source, and the instruction file that it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
+# State of the registry when it was read: intact, missing, or damaged.
+SOUND, LOST, DAMAGED = "", "lost", "damaged"
 # Depth of a graph walk if the question does not specify one.
 DEFAULT_DEPTH = 2
 STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
@@ -196,10 +194,9 @@ def shown_type(kind: str) -> str:
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may supersede another by trust, scope, domain and time. Texts are not
-    compared. Only the user supersedes a pinned record. The scopes must be equal, a local record
-    does not supersede one of another session, and an older statement never supersedes a newer one,
-    even if it is read later.
+    """Return True if a record may supersede another by trust, scope, domain and time, not by its
+    text. Only the user supersedes a pinned record. The scopes must be equal, a local record does
+    not supersede one of another session, and an older statement never supersedes a newer one.
     """
     trust = "user" if old.pinned else old.trust
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
@@ -251,8 +248,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # Replace unbalanced brackets, with which a text could end its brackets and then imitate a
-        # quotation of the user.
+        # Replace unbalanced brackets, with which a text could imitate a quotation.
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -453,10 +449,6 @@ class Project(NamedTuple):
     local: str
     keys: tuple[str, ...]
     others: tuple[str, ...] = ()
-
-
-# State of the registry when it was read: intact, missing, or damaged.
-SOUND, LOST, DAMAGED = "", "lost", "damaged"
 
 
 class Registry(NamedTuple):

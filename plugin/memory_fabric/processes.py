@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# For Windows: the right to query a process, the exit code of a running process, and the error for a
-# process of another user.
+# For Windows: the right to query, a running process's exit code, the error for another user's.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 # For Windows: no console; a process group of its own, so that Ctrl-C in the client does not reach
 # the process; and leaving the parent's job, if that is allowed.
@@ -117,16 +116,13 @@ is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 def program(module: str) -> str:
     """Return Python code that runs `main()` of a module of this package, given its folder."""
     package, _, name = f"memory_fabric.{module}".rpartition(".")
-    return (
-        "import sys; sys.path.insert(0, sys.argv[1]); "
-        f"from {package} import {name}; sys.exit({name}.main())"
-    )
+    run = f"from {package} import {name}; sys.exit({name}.main())"
+    return f"import sys; sys.path.insert(0, sys.argv[1]); {run}"
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Start `main()` of a module as a detached process without streams; return its id. Keys are
-    passed in `environ`, the whole environment, because all users can read arguments. Raises
-    OSError.
+    """Start `main()` of a module as a detached process; return its id. `environ`, its environment,
+    has its keys, because all users can read arguments. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]

@@ -68,8 +68,7 @@ FENCE_TAGS = frozenset(
     tool-use tool-call invoke assistant user human""".split()
 )
 # Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
-# annotations, tags. Joiners and variation selectors are not included, because some scripts need
-# them.
+# annotations, tags; no joiners and variation selectors, because some scripts need them.
 HIDDEN = frozenset(map(chr, (
     0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9,
     0xFFFA, 0xFFFB, *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xE0000, 0xE0080),
@@ -78,6 +77,9 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
+# NOTED_AS separates the user's words from the assistant's sentence. If the line above quotes the
+# same words, ABOVE replaces it, and only their first MAX_AGAIN_CHARS characters are repeated.
+NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
 def words(text: str) -> list[str]:
@@ -421,11 +423,6 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
     if isinstance(value, list | tuple):
         return [each_text(part, change, keys=keys) for part in value]
     return value
-
-
-# NOTED_AS separates the user's words from the assistant's sentence. If the line above quotes the
-# same words, ABOVE replaces it, and only their first MAX_AGAIN_CHARS characters are repeated.
-NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
 def folded(line: str, before: str) -> str:

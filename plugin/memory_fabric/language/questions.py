@@ -120,9 +120,7 @@ def asks_for_the_assistant(text: str) -> bool:
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text reports a failure or asks for its cause. Fixes are then relevant,
-    although they are noise for a prompt about new work.
-    """
+    """Return True if a text reports a failure or asks for its cause, so that fixes are relevant."""
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):
         return True

@@ -17,8 +17,7 @@ CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
 # A path with this many slashes is a location on this machine, not a subject.
 PATH_SLASHES = 3
-# A short task is searched for as a whole. For a long task its beginning, which states the subject,
-# is searched for first.
+# Of a longer task, the beginning, which states the subject, is searched for first.
 FOCUS_CHARS = 400
 
 

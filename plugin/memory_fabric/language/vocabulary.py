@@ -26,8 +26,7 @@ def _terms(section: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(terms.split(", ")) for keys, _, terms in rows for key in keys.split()}
 
 
-# The topics of known agents, as tags or words of their memories (BR-14), and the topics of single
-# words in the names of other agents.
+# The topics (BR-14) of known agents, and of single words in the names of other agents.
 AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 

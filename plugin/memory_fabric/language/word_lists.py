@@ -42,9 +42,7 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return a regular expression for a section's lines as whole words, and for those of the
-    section `NAME, anywhere` in any position.
-    """
+    """Return an expression for a section's lines as whole words, and of `NAME, anywhere`."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 

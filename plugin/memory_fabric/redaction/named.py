@@ -262,21 +262,17 @@ def _hide_signature(match: re.Match[str]) -> str:
 
 def without_names(text: str) -> str:
     """Return the text without secrets that are recognised by their names."""
-    return "\n".join(map(_without_named, text.split("\n")))
-
-
-def _without_named(line: str) -> str:
-    folded = line.casefold()
-    if not any(part in folded for part in _LINE_PARTS):
-        return line
-    if is_style(line) or is_definition(line):
-        return line
-    line = _without_values(line, folded)
-    if "=" in line or ":" in line:
-        line = form("variable").sub(_hide_variable, line)
-    if "=" in line:
-        line = form("dumped").sub(_hide_dumped, line)
-    return line
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        folded = line.casefold()
+        is_named = any(part in folded for part in _LINE_PARTS)
+        if not is_named or is_style(line) or is_definition(line):
+            continue
+        line = _without_values(line, folded)
+        if "=" in line or ":" in line:
+            line = form("variable").sub(_hide_variable, line)
+        lines[place] = form("dumped").sub(_hide_dumped, line) if "=" in line else line
+    return "\n".join(lines)
 
 
 def _without_values(line: str, folded: str) -> str:

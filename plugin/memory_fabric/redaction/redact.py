@@ -55,9 +55,7 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text unchanged. May return True for a harmless text.
-    Clean texts are cached.
-    """
+    """Return False if `redact` would leave the text unchanged, or True; clean texts are cached."""
     if text in _CLEAN:
         return False
     if opened_steps(text):
@@ -163,9 +161,7 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
             parts.append(line[at:end] if REDACTED in line[at:end] else MARK)
             at = end + 1
         return parts
-    if isinstance(value, list | tuple):
-        return [redacted(part, clean) for part in value]
-    return value
+    return [redacted(part, clean) for part in value] if isinstance(value, list | tuple) else value
 
 
 def redacted_object(

@@ -213,8 +213,7 @@ class _Keywords:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, by the bit of their longest word or, for those between two blanks,
-        # of their first word.
+        # Keywords with blanks, by the bit of their longest word, or first word between two blanks.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:

@@ -36,7 +36,7 @@ from memory_fabric.redaction.values import (
     without,
 )
 
-LINKS = frozenset(words("links"))
+LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
 # Only these words precede the name of an account.
@@ -234,9 +234,6 @@ def _end_of_quoted(text: str, at: int, end: int) -> int:
     if at - line > 600 or closing <= at or text.count('"', line, at) % 2 == 0:
         return end
     return end if text[closing + 1 : closing + 3].lstrip()[:1] in (":", "=") else closing
-
-
-_TYPES = frozenset(words("types"))
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,10 @@ from memory_fabric.redaction.values import (
 )
 
 ABOUT = frozenset(words("about"))
+MAX_LINES, MAX_CHARS, MAX_CELLS = 4, 256, 64
+_SEPARATORS = ("│", "║", "┃", "|", "\t", ";", ",", "  ")
+# The characters with which the lines between rows are drawn.
+_RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
@@ -112,9 +116,6 @@ def names_in(text: str) -> re.Pattern[str]:
     return exact("(?i)" + ("|".join(names) or r"(?!)"))
 
 
-MAX_LINES, MAX_CHARS = 4, 256
-
-
 def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of words that are alone in a line from `start` on and look like secrets."""
     full_lines = hits = 0
@@ -181,11 +182,6 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
     if folded.isascii() and not any(4 <= len(w) <= 24 and w[:4].isdigit() for w in bare):
         return []
     return [match.span(1) for match in form("number of lock").finditer(text)]
-
-
-MAX_CELLS, _SEPARATORS = 64, ("│", "║", "┃", "|", "\t", ";", ",", "  ")
-# The characters with which the lines between rows are drawn.
-_RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 
 
 def without_columns(text: str) -> str:
