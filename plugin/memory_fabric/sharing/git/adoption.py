@@ -23,8 +23,7 @@ from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import many
 
-# Bytes read from the end of a journal: a repository may contain one of any size, and the hooks at a
-# session's start and stop have little time.
+# Bytes read from the end of a journal, which may have any size; hooks have little time.
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
 # This package writes no longer line.
 MAX_LINE_BYTES = 256 << 10
@@ -94,11 +93,8 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
         promoted.update(id_ for (id_,) in database.rows("SELECT record FROM promoted"))
     # Of an undone record, only the operation may be left.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
-    return {
-        id_
-        for id_ in unseen
-        if id_ not in promoted or not any(d.row(operation, (id_,)) for d in databases)
-    }
+    moved = unseen & promoted
+    return unseen - {id_ for id_ in moved if any(d.row(operation, (id_,)) for d in databases)}
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
@@ -163,9 +159,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
-    """Restore the records of the lines unchanged, as one undoable step; return how many are new.
-    Raises StoreUnavailable, OSError.
-    """
+    """Restore the records unchanged, as one undoable step; return how many are new."""
     count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
@@ -185,9 +179,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 
 def sign_if_missing(memory: Memory) -> None:
-    """Sign the journal's lines again if the file of own lines is missing or for another folder.
-    Raises OSError, StoreUnavailable.
-    """
+    """Sign the journal's lines again if the file of own lines is missing or for another folder."""
     project = memory.project
     if project is not None and own_lines.journal_of(memory):
         head = own_lines.header(memory.settings.home, project.local)
@@ -309,11 +301,8 @@ def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Map
         return []
     theirs = _known_by(memory, "SELECT id FROM records WHERE source = ?", OTHERS)
     mine = (author, memory.settings.author)
-    lacking = [
-        line
-        for id_, line in last.items()
-        if _is_record(line) and id_ not in own and (id_ not in theirs or line.get("author") in mine)
-    ]
+    new = {id_: line for id_, line in last.items() if id_ not in own and _is_record(line)}
+    lacking = [line for id_, line in new.items() if id_ not in theirs or line.get("author") in mine]
     return sorted(lacking, key=lambda line: str(line.get("created_at", "")), reverse=True)
 
 

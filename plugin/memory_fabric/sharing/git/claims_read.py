@@ -15,8 +15,7 @@ from memory_fabric.text import cut, one_line
 
 # Of a larger file, only the end is read, because new lines are appended.
 MAX_BYTES = 2 << 20
-# Only the newest are read: a flood of others' records must not displace the user's own
-# (docs/decisions/0046).
+# The newest: a flood of records must not displace the user's own (docs/decisions/0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
@@ -64,9 +63,7 @@ def read(path: str) -> Read | None:
 
 
 def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
-    """Return the claims in a file's content, in the order of their last lines, and the number of
-    unreadable lines.
-    """
+    """Return the claims in a file, in the order of their last lines; and count unreadable lines."""
     last: dict[str, Claim] = {}
     unreadable = 0
     for line in content.decode("utf-8", "replace").split("\n"):
@@ -113,9 +110,7 @@ def has_conflict(path: str) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """Return True if the value has the exact form of our ids, because a longer one could end with
-    another record's id.
-    """
+    """Return True for exactly our form of an id; a longer text could end with another id."""
     if not isinstance(value, str) or len(value) != 36:
         return False
     digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]

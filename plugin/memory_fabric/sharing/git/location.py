@@ -123,9 +123,7 @@ def is_tracked(project: Project) -> bool:
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see the records and merge both sides; return the steps left to the user, whose edits
-    of these git files are preserved. Raises OSError.
-    """
+    """Let git see and merge the records; return the steps left to the user. Raises OSError."""
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
@@ -151,10 +149,8 @@ def hide(project: Project) -> list[str]:
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
-        return [
-            f"git tracks {shared_file(project)}: it is kept, and others keep what they "
-            "pulled; git rm --cached removes it from future commits."
-        ]
+        kept = f"git tracks {shared_file(project)}: it is kept, and others keep what they pulled"
+        return [f"{kept}; git rm --cached removes it from future commits."]
     undone: list[str] = []
     if _setting(ignore) == VISIBLE:
         _write(ignore, HIDDEN, undone)

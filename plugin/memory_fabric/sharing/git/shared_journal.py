@@ -20,10 +20,8 @@ from memory_fabric.store.operations import others
 from memory_fabric.store.projects import own_lines
 
 Lines = list[dict[str, Any]]
-
 BY = Provenance("journal", trust="foreign")
-# The most records imported at a session's start, which must not wait for redaction. The Stop event
-# imports the rest.
+# The most records imported, and redacted, at a session's start; the Stop event imports more.
 MAX_AT_START = 50
 
 

@@ -39,13 +39,9 @@ _KEPT = tuple(
 )
 # Settings that prevent prompts on a terminal or in a window.
 _UNASKED = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "",
-    "SSH_ASKPASS_REQUIRE": "never",
-    "GCM_INTERACTIVE": "never",
-    "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
-    "LC_ALL": "C",
-}
+    "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never", "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES), "LC_ALL": "C",
+}  # fmt: skip
 _OPTIONS = ("core.hooksPath=" + os.devnull, "core.fsmonitor=false", "gc.autoDetach=false")
 _MOVED = re.compile(
     r"\[rejected\]|\[remote rejected\].*(lock|ref|exists|updat|old value)|stale info"

@@ -39,9 +39,7 @@ SOME = 50
 
 
 class Lines(NamedTuple):
-    """Operations in a commit's files: their ids by path, and the ids of operations that another
-    operation replaces or a purge erased.
-    """
+    """A commit's operations by path and id, and the ids of replaced and erased operations."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -255,9 +253,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's files that contain unwanted operations, and those in `all_of`,
-        without these operations.
-        """
+        """Return this machine's files that have unwanted operations, and `all_of`, without them."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):

@@ -16,15 +16,13 @@ from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 # States of own operations: unacknowledged, acknowledged, made on another machine of this user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# States of own operations: acknowledged, but replaced before it came back from the log; refused by
-# the server.
+# States of own operations: replaced before it came back from the log; refused by the server.
 PAST, UNSENT = "past", "unsent"
 # States of other members' operations: in use, kept for a later release or a key, unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
 # States of demands to erase a key: own demands that the server has, and demands of another member
 # for an own key, about which the user is asked.
 DEMANDED, ASKED = "demanded", "asked"
-
 # The payload of a waiting operation that the server had and lost: other machines may have it.
 AGAIN = "again"
 # Shown for a member whose name has no character that a rendered line may contain.

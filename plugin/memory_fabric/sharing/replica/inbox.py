@@ -18,7 +18,6 @@ from memory_fabric.store.database import Database
 
 Verified = Callable[[TeamOperation], TeamOperation | None]
 Fields = Callable[[str, str, statements.Fields], statements.Fields | None]
-
 # How many operations are looked up together.
 SOME = 1000
 
@@ -89,14 +88,9 @@ def merge(
             batch.take(parts[start : start + SOME])
         if position is not None:
             space.set_position(c, position)
-    return Merged(
-        applied=batch.applied,
-        conflicts=len(batch.conflicts),
-        asked=batch.asked,
-        unread=batch.unread,
-        refused=batch.refused,
-        erased=tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased))),
-    )
+    keys = tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased)))
+    counts = (batch.applied, len(batch.conflicts), batch.asked, batch.unread, batch.refused)
+    return Merged(*counts, erased=keys)
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
@@ -171,9 +165,7 @@ class _Batch:
         self._show()
 
     def _blank_purged(self) -> None:
-        """Blank statements that came together with their purge or after it, so that no row shows
-        them and no history keeps them.
-        """
+        """Blank statements that came with their purge or after it: nothing shows or keeps them."""
         key_of = {wire.key_of(DISMISSAL, {"of": key}): key for key in self._mine}
         for name, register in heads.of_keys(self._c, key_of).items():
             purge = heads.current(head for head in register if head.is_own and head.value)
@@ -298,9 +290,7 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head to its register unless already replaced, and remove the heads that it
-        replaces; return True if the register changes.
-        """
+        """Add a head unless replaced, and drop what it replaces; return True after any change."""
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)

@@ -22,7 +22,6 @@ from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
 Said = dict[str, Any]
-
 BY = Provenance(OTHERS, trust=others_effects.TRUST)
 # The key in `meta` of the space's owners, as JSON, and a query for the heads with their rules.
 OWNERS = "team owners"
@@ -134,9 +133,7 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the evidence of a record: words that the author released, an owner's rule, and the
-    user's confirmation until the record changes.
-    """
+    """Return a record's evidence: released words, an owner's rule, the user's confirmation."""
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
     if head.author in owners and _is_rule(head):

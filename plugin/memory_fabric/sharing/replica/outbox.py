@@ -18,8 +18,7 @@ from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 
-# Selects statements of others that were forgotten here (a tombstone exists), as (their key, the
-# tombstone's key and time).
+# Selects others' statements that were forgotten here: their key, the tombstone's key and time.
 _FORGOTTEN = (
     "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
     "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "
@@ -28,8 +27,7 @@ _FORGOTTEN = (
 )
 # Rows per transaction: a hook that writes at the same time waits for at most one transaction.
 BATCH = 200
-# The most earlier states of its key that an operation lists; a machine that knows none of them
-# treats the change as concurrent.
+# The most earlier states that an operation lists; machines that know none see a conflict.
 MAX_BASE = 100
 # The key of a demand that erases only replaced operations, not a key.
 REPLACED = "p:replaced"
@@ -144,13 +142,11 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Make the server erase everything under these own keys; return the number of keys.
-
-    The keys are also withdrawn for this user's other machines; with `here`, these purge the same. A
-    row that still exists, for example without some words, is stated again by `settle`. The demand
-    precedes the withdrawal, because other members use it to erase their copies. With any demand,
-    the server also erases operations that this user replaced earlier, so a demand for these is
-    always added.
+    """Make the server erase everything under these own keys; return the number of keys. The keys
+    are also withdrawn for this user's other machines; with `here`, these purge the same. A row that
+    still exists, for example without some words, is stated again by `settle`. The demand precedes
+    the withdrawal, because other members use it to erase their copies. The server also erases
+    operations that this user replaced earlier, so a demand for these is always added.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -171,9 +167,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Make the log erase this user's earlier statements, once it has the current statements. With
-    `look_again`, compare all rows with what was sent.
-    """
+    """Make the log erase this user's earlier statements; first compare all if `look_again`."""
     if look_again:
         with database.transaction() as c:
             space.mark_all(c)
@@ -263,11 +257,9 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     if before not in (now, ""):
         space.mark_all(c)
         others.refuse_domains(c, isolated, others.BY._replace(at=ids.timestamp()))
-        sent = heads.where(
-            c,
-            f"state {heads.ANY_OF} AND json_extract(nullif(value, ''), '$.domain') {heads.ANY_OF}",
-            (json.dumps([heads.SENT, heads.MINE]), now),
-        )
+        domain = "json_extract(nullif(value, ''), '$.domain')"
+        condition = f"state IN ('sent', 'mine') AND {domain} {heads.ANY_OF}"
+        sent = heads.where(c, condition, (now,))
         demand_purge(c, [head.key for head in sent], here=False)
 
 

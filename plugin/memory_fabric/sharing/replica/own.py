@@ -21,7 +21,6 @@ from memory_fabric.store.operations import rows
 from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
-
 # The scope of the records that each kind of database exchanges.
 SCOPES = {"project": "team", "user": "user"}
 # Fields of a line in decisions.jsonl that other users read (sharing.git.claims_read).
@@ -148,9 +147,7 @@ def _shortened(instead: str, match: re.Match[str]) -> str:
     if not match["sep"]:
         # A longer name with the same beginning belongs to another folder.
         return match.group() if after and (after.isalnum() or after in "_-") else instead
-    if instead == "." and (after.isalnum() or after in "._-"):
-        return ""
-    return instead + match["sep"]
+    return "" if instead == "." and (after.isalnum() or after in "._-") else instead + match["sep"]
 
 
 def _spellings(folder: str) -> list[str]:
@@ -191,9 +188,7 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement that this user made or withdrew on another machine, to be applied here with the
-    provenance that it has there.
-    """
+    """A statement of this user on another machine, to be applied here with its provenance there."""
 
     def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
         self.c, self.value = c, value

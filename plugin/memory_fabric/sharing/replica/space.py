@@ -19,8 +19,7 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# Keys in `meta`: set if operations carry a proof for the user's other machines; the value is
-# PRIVATE if nobody else reads them.
+# The key in `meta` if operations carry a proof; its value is PRIVATE if no one else reads them.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Selects keys on which machines of this user differ; only keys with several operations can.
@@ -53,14 +52,11 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The state of a linked database in numbers.
-
-    `due` rows changed since operations were created for them, `waiting` operations are not
-    acknowledged by the server, and `unsent` ones were refused by it; `unread` operations wait for a
-    later release or a key, `refused` are other members' unusable operations. `conflicts` are keys
-    on which machines of this user differ, `asked` own keys that another member demands to erase.
-    `records` counts members' records by member; `oldest` is the time of the oldest waiting
-    operation.
+    """The state of a linked database in numbers: rows that are `due` to be sent; operations that
+    are `waiting` for the server, that it refused (`unsent`), `unread` until a later release or a
+    key, and unusable (`refused`); keys on which machines of this user differ (`conflicts`), and own
+    keys that another member demands to erase (`asked`). `records` counts members' records by
+    member; `oldest` is the time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -145,9 +141,7 @@ def set_position(c: sqlite3.Connection, to: Position) -> None:
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read the log from its beginning and resend all of this user's own
-    operations, because the server was reset or moved.
-    """
+    """Make the next exchange read the whole log and resend all own operations, after a reset."""
     with database.transaction() as c:
         set_position(c, Position(epoch))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
@@ -221,9 +215,7 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which machines of this user differ, newest first. A change of the shown
-    statement resolves a conflict.
-    """
+    """Return the keys on which the user's machines differ, newest first; a change resolves them."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []

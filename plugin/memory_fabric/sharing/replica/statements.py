@@ -12,7 +12,6 @@ from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-
 # The longest name of an entity, its type, a relation's kind and an observation; git sharing has the
 # same limits for parts and texts of records.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS

@@ -78,9 +78,7 @@ class Log(Protocol):
         """
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the statements under these keys, record that in the log, and return how many
-        operations were erased.
-        """
+        """Erase the statements under these keys, log that, and return how many were erased."""
 
     def compact(self) -> int:
         """Erase operations that were replaced long ago; return how many."""

@@ -149,9 +149,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation of a row; None if its payload is invalid. The `value` of a payload in a
-    newer form is the whole payload.
-    """
+    """Return the operation of a row, or None; the payload in a newer form becomes `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):

@@ -96,9 +96,7 @@ Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space, read and written over one connection; a `transport.Log`,
-    which describes its methods.
-    """
+    """The operations of one space over one connection; `transport.Log` describes its methods."""
 
     at_once = PUSH_BATCH
 
@@ -111,9 +109,7 @@ class SharedLog:
         self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
-        """Return the state of the space. Raises NoSchema, SchemaOlder or SchemaNewer, NotAMember,
-        or ServerMoved after a restore.
-        """
+        """Return the state of the space. Raises NotAMember, ServerMoved, errors of the schema."""
         with self._asking("Cannot read the state of the shared log"):
             versions.expect(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()

@@ -80,9 +80,7 @@ class Exchange:
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Read the state of the space; if the log was moved or set back, start over and return the
-        reason, else "". Raises TeamError.
-        """
+        """Read the space's state; if it was moved or set back, start over and return why."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -230,9 +228,7 @@ class Exchange:
 
     def _key_there(self, key: str) -> str:
         """Return the key under which the server stores the operations of a local `key`."""
-        if self._tie.is_sealed and self._key is not None:
-            return self._key.sealed_key(key)
-        return key
+        return self._key.sealed_key(key) if self._tie.is_sealed and self._key is not None else key
 
     def _verified(self, operation: TeamOperation) -> TeamOperation | None:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None

@@ -26,7 +26,6 @@ OWN = "~"
 # Operations to examine when checking whether a key is that of the user's other machines.
 LOOKED_AT = 200
 SPACES = "SELECT space FROM memory_fabric.spaces ORDER BY space"
-
 Words = Callable[[], str]
 
 
@@ -84,12 +83,9 @@ def join(
             space = space or _only_space(connection, default)
         _expect_same(before, space)
         state = SharedLog(connection, space).state()
-        made = Tie(
-            project,
-            make_conninfo(dsn, user=name) if name else dsn,
-            space,
-            state.member,
-            insecure,
+        address = make_conninfo(dsn, user=name) if name else dsn
+        made = before._replace(dsn=address, space=space, member=state.member, insecure=insecure)
+        made = made._replace(
             me=me or (bool(before.member) and before.me),
             owner=before.owner if before.space == space else "",
             packages=driver.folder_in_use(memory.settings),

@@ -150,9 +150,7 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str, secret: bytes | None = None) -> Key:
-    """Return the key of this home; if there is none, create it from `secret` or a random secret.
-    Raises OSError, BadInput.
-    """
+    """Return the key of this home, created from `secret` or at random. Raises OSError, BadInput."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -216,9 +214,7 @@ def _numbers_fixed(value: object) -> object:
         return int(value)
     if isinstance(value, Mapping):
         return {str(key): _numbers_fixed(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_numbers_fixed(part) for part in value]
-    return value
+    return [_numbers_fixed(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _mnemonic() -> Any:

@@ -222,9 +222,7 @@ def is_followed(home: str, key: str) -> bool:
 
 
 def delay_after(failures: int, chance: float) -> float:
-    """Return the seconds until the next attempt after a number of failures in a row; `chance`, from
-    0 to 1, randomises them.
-    """
+    """Return the seconds to wait after failures in a row, randomised by `chance` (0 to 1)."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(max(failures, 1) - 1, 30))
     return grown * (0.5 + chance / 2)
 
@@ -249,10 +247,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if an exchange of this project or of the user is due. At Stop, an
-    exchange is due if something is waiting or the last one was a while ago. A link that an MCP
-    server follows is skipped, except at SessionEnd, because that server ends, too. Raises
-    StoreUnavailable, OSError.
+    """Start the exchange process if an exchange of this project or of the user is due: at Stop, if
+    something is waiting or the last one was a while ago. A link that an MCP server follows is
+    skipped, except at SessionEnd, which ends that server, too. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
@@ -270,16 +267,10 @@ def start_when_due(memory: Memory, event_name: str) -> None:
 
 def start(settings: Settings) -> int:
     """Start the exchange in a detached process that outlives the session; return the process id."""
-    return processes.start(
-        "sharing.team.sync",
-        {
-            **environment(),
-            "MEMORY_FABRIC_HOME": settings.home,
-            "CLAUDE_PROJECT_DIR": settings.project_dir,
-            "CLAUDE_PLUGIN_DATA": settings.data_dir,
-            "CLAUDE_PLUGIN_ROOT": settings.plugin_root,
-        },
-    )
+    folders = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
+    folders["CLAUDE_PLUGIN_DATA"] = settings.data_dir
+    folders["CLAUDE_PLUGIN_ROOT"] = settings.plugin_root
+    return processes.start("sharing.team.sync", {**environment(), **folders})
 
 
 def _change(
