@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# For Windows: the right to query, a running process's exit code, the error for another user's.
+# For Windows: query right, exit code of a running process, error for another user's process.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 # For Windows: no console; a process group of its own, so that Ctrl-C in the client does not reach
 # the process; and leaving the parent's job, if that is allowed.
@@ -121,8 +121,8 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Start `main()` of a module as a detached process; return its id. `environ`, its environment,
-    has its keys, because all users can read arguments. Raises OSError.
+    """Start `main()` of a module as a detached process; return its id. Keys belong in `environ`,
+    its whole environment, because all users can read arguments. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]

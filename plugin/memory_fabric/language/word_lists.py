@@ -42,7 +42,7 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for a section's lines as whole words, and of `NAME, anywhere`."""
+    """Return an expression for a section's lines as whole words, or anywhere (`NAME, anywhere`)."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 

@@ -55,7 +55,7 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return False if `redact` would leave the text unchanged, or True; clean texts are cached."""
+    """Return True if `redact` may change the text; texts that it leaves unchanged are cached."""
     if text in _CLEAN:
         return False
     if opened_steps(text):

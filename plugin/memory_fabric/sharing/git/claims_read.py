@@ -63,7 +63,7 @@ def read(path: str) -> Read | None:
 
 
 def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
-    """Return the claims in a file, in the order of their last lines; and count unreadable lines."""
+    """Return a file's claims, in the order of their last lines, and count unreadable lines."""
     last: dict[str, Claim] = {}
     unreadable = 0
     for line in content.decode("utf-8", "replace").split("\n"):

@@ -149,7 +149,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation of a row, or None; the payload in a newer form becomes `value`."""
+    """Return a row's operation; None if invalid. A newer form's payload becomes its `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):

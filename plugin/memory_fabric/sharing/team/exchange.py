@@ -80,7 +80,7 @@ class Exchange:
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Read the space's state; if it was moved or set back, start over and return why."""
+        """Read the space's state; if it was moved or set back, start over and return why, or ""."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
