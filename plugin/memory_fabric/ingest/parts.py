@@ -48,8 +48,7 @@ def said_at(stated: str, accepted_at: str) -> str:
     """Return a text's time in UTC: the stated one, or `accepted_at` if that is invalid or later."""
     try:
         time = datetime.fromisoformat(stated)
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        said_s = time.timestamp()
+        said_s = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return accepted_at
     return min(ids.timestamp(said_s), accepted_at) if said_s > 0 else accepted_at
@@ -141,8 +140,7 @@ def _parts(message: str) -> list[str]:
     """Split a message into parts that fit into turns, at a line end or space if possible."""
     parts = []
     while len(message) > MAX_TURN_CHARS:
-        half = MAX_TURN_CHARS // 2
-        ends = (message.rfind(mark, half, MAX_TURN_CHARS) for mark in ("\n", " "))
+        ends = (message.rfind(c, MAX_TURN_CHARS // 2, MAX_TURN_CHARS) for c in ("\n", " "))
         end = next((end for end in ends if end > 0), MAX_TURN_CHARS)
         parts.append(message[:end].strip())
         message = message[end:].lstrip()

@@ -230,7 +230,12 @@ def process_text(
             progress = {"plan": plan, "step": 0, "records": []}
             if not note(progress):
                 return None
-        turns = _keep_turns(memory, claimed)
+        turns = []
+        if memory.settings.episodes_keep_days:
+            turns = parts.episodes(claimed, parts.turns(claimed))
+        if turns:
+            by = parts.provenance(claimed)
+            memory.write_now("add_episodes", {"episodes": turns}, by, store="project")
         for number in range(int(progress["step"]), len(progress["plan"])):
             record = records.from_object(progress["plan"][number])
             stored, _ = remember.state(memory, record, parts.provenance(claimed))
@@ -241,17 +246,7 @@ def process_text(
                 return None
     finally:
         memory.batch, database.waits_for_last = "", False
-    return {"records": list(dict.fromkeys(progress["records"])), "turns": turns}
-
-
-def _keep_turns(memory: Memory, claimed: Claimed) -> int:
-    if not memory.settings.episodes_keep_days:
-        return 0
-    episodes = parts.episodes(claimed, parts.turns(claimed))
-    if episodes:
-        by = parts.provenance(claimed)
-        memory.write_now("add_episodes", {"episodes": episodes}, by, store="project")
-    return len(episodes)
+    return {"records": list(dict.fromkeys(progress["records"])), "turns": len(turns)}
 
 
 def try_once(

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# Least cosine similarity of a text without a common word to count as found; most unrelated texts
-# are less similar.
+# Least cosine similarity of a found text without a common word; most unrelated texts have less.
 FLOOR = 0.25
 # Limit of texts that are embedded per question, which takes 5 to 10 ms each.
 MAX_FRESH = 24
@@ -59,9 +58,8 @@ class Measure:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # Recall must work even if the package is incomplete or for another machine, which
-            # causes ImportError, OSError, ValueError, or any error of incompatible compiled
-            # modules.
+            # Recall must work even if the package is incomplete or for another machine; compiled
+            # modules then raise any error.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None

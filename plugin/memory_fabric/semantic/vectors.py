@@ -172,8 +172,7 @@ def _unit(rows: Any) -> Any:
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 1e-6)
 
 
-BATCH_ROWS = 64
-LAST = (1 << 63) - 1
+BATCH_ROWS, LAST = 64, (1 << 63) - 1
 # Only this number of the user's newest turns is embedded.
 MAX_TURNS = 20_000
 # SQL for the text of a row `t`. A record's observations are not embedded, because they repeat the

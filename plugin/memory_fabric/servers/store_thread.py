@@ -27,9 +27,8 @@ Job = JobOf[Any]
 Done = Callable[[Any, BaseException | None], object]
 # Seconds without a call after a change, until journals and MEMORY.md are brought up to date.
 IDLE_S = 1.0
-# The other tiers are written at most this many seconds after a change, even while calls go on. A
-# mirrored file is written sooner because other programs read it. If writing takes longer, calls get
-# as much time.
+# Other tiers are written at most this many seconds after a change; a mirrored file sooner, because
+# other programs read it. If writing takes longer, calls get as much time in between.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until a file that could not be written is retried without a call.
 RETRY_S = 5.0
@@ -40,9 +39,8 @@ Item = tuple[Job, bool, Done, Callable[[], bool] | None]
 class StoreThread:
     """The thread and its queue; the memory is opened with the first call, or by `begin`.
 
-    An error raised by `check` is returned as the answer to a call. The memory is reopened if
-    `moved` returns True for it. A process that handles one request at a time (`answers_one`) runs
-    each read at once.
+    An error raised by `check` answers the call. The memory is reopened if `moved` returns True for
+    it. With `answers_one`, the process handles one request at a time, and each read runs at once.
     """
 
     def __init__(
@@ -124,7 +122,7 @@ class StoreThread:
             self._asked -= 1
 
     def close(self, timeout_s: float) -> bool:
-        """Finish all jobs and close the memory; return False if `timeout_s` is too short for it."""
+        """Finish all jobs and close the memory; return False on a timeout."""
         self._items.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -217,15 +215,10 @@ class StoreThread:
             self._look_at = written_at + memory.mirror.look_in_s
 
 
-# The garbage collector runs after this many new objects: a call creates some thousand, so the
-# default threshold of 700 would run it several times per call.
-YOUNG_OBJECTS = 20_000
-
-
 def settle() -> None:
     """Exclude existing objects from garbage collection, and run the collector less often."""
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS)
+    gc.set_threshold(20_000)  # a call creates some thousand; the default is 700
     gc.enable()
 
 
@@ -252,13 +245,11 @@ EVERY_S = 0.5
 class Watch:
     """Polls for changes by other processes, and calls `tell` for them in the store's thread."""
 
-    def __init__(
-        self, store: StoreThread, tell: Callable[[], None], every_s: float = EVERY_S
-    ) -> None:
-        self._store, self._tell, self._every_s = store, tell, every_s
+    def __init__(self, store: StoreThread, tell: Callable[[], None]) -> None:
+        self._store, self._tell = store, tell
         self._lock = threading.Lock()
         self._wanted = 0
-        self._told: Mark | None = None
+        self.told: Mark | None = None  # subscribers know all changes up to this mark
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
@@ -267,7 +258,7 @@ class Watch:
             self._wanted += 1
             if self._wanted > 1:
                 return
-            self._told, self._ended = mark, threading.Event()
+            self.told, self._ended = mark, threading.Event()
         threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True).start()
 
     def stop(self) -> None:
@@ -277,19 +268,15 @@ class Watch:
             if not self._wanted:
                 self._ended.set()
 
-    def is_told(self, mark: Mark) -> None:
-        """Record that subscribers have been notified of all changes up to this mark."""
-        self._told = mark
-
     def _run(self, ended: threading.Event) -> None:
-        while not ended.wait(self._every_s):
+        while not ended.wait(EVERY_S):
             self._store.submit(mark_of, self._look, wanted=lambda: not ended.is_set())
 
     def _look(self, mark: Mark | None, error: BaseException | None) -> None:
         if error is not None:
             print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
-        elif mark != self._told:
-            self._told = mark
+        elif mark != self.told:
+            self.told = mark
             self._tell()
 
 

@@ -50,7 +50,6 @@ MAX_NODES = 60
 # By default, Mermaid refuses texts with more than 50,000 characters or 500 edges.
 MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
-_JOINING = "-_"
 MAX_NEAR = 5
 # A shorter name is not searched for inside other names, because too many contain it.
 MIN_PART_CHARS = 3
@@ -163,7 +162,7 @@ def _label(text: str, max_chars: int) -> str:
     text = cut(text_shown, max_chars)
     parts = []
     for before, c, after in zip(f" {text}", text, f"{text} "[1:], strict=False):
-        is_joining = c in _JOINING and before.isalnum() and after.isalnum()
+        is_joining = c in "-_" and before.isalnum() and after.isalnum()
         is_plain = c == " " or is_joining or unicodedata.category(c) in _PLAIN
         parts.append(c if is_plain else f"#{ord(c)};")
     return "".join(parts)

@@ -34,8 +34,7 @@ MAX_TOUCHED = 100
 MAX_STEPS = 3
 # Limit of listed items of each kind; the totals count all items.
 MAX_DUE = 200
-# Number of newest records that are compared for near duplicates. The comparison takes time, and the
-# page requests its data again after each change.
+# Number of newest records that are compared for near duplicates, which takes time at each change.
 MAX_COMPARED = 500
 # The page shows results of this number of seconds, including the current week.
 WORTH_S = 8 * counts.WEEK_S

@@ -32,7 +32,6 @@ WITH_BODY = (ingest_protocol.PATH, "/api/changes")
 MAX_ADDRESS_BYTES = 16 << 10
 # h11 limits the headers only if they arrive in several parts.
 MAX_HEADER_BYTES = 16 << 10
-READING = ("GET", "HEAD")
 # Values of Sec-Fetch-Site for requests from pages of other sites.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
@@ -47,7 +46,6 @@ SAFE_HEADERS = {
 _SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
-LOCAL = ("127.0.0.1", "[::1]", "localhost")
 # The limit of holders with a rate bucket; beyond it, all buckets are emptied.
 MAX_HOLDERS = 10_000
 # The key in an ASGI scope under which endpoints find the holder.
@@ -83,7 +81,7 @@ class Names:
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
-        own = {*LOCAL, host.lower()}
+        own = {"127.0.0.1", "[::1]", "localhost", host.lower()}
         stated = checked(allowed)
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
         self._hosts |= own if port == 80 else set()  # browsers leave out the default port
@@ -143,8 +141,7 @@ class Guard:
         self, app: ASGIApp, keys: Keys | MemberKeys, names: Names, rate: Rate, cookie: str
     ) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
-        self._health = Rate(HEALTH_PER_S)
-        self._cookie = cookie
+        self._health, self._cookie = Rate(HEALTH_PER_S), cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -205,7 +202,11 @@ class Guard:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
             raise Refused(431, "too_large", "The headers are longer than 16 KB.")
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if has_body and scope["method"] in READING and not scope["path"].startswith(WITH_BODY):
+        if (
+            has_body
+            and scope["method"] in ("GET", "HEAD")
+            and not scope["path"].startswith(WITH_BODY)
+        ):
             raise Refused(413, "too_large", "A read request must not have a body.")
 
     def _opened(self, scope: Scope) -> Response | None:

@@ -32,7 +32,6 @@ Waiting = tuple[ingest_protocol.Ingest, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
 # The most texts in one commit: enough to hide the disk's latency, few enough to commit quickly.
 MAX_TOGETHER = 128
-# The most texts and bytes that may wait to be written.
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # Seconds between checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
@@ -52,10 +51,7 @@ END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """Writer of ingested texts in batches; `store` is the thread that serves other requests.
-
-    `on_accepted` is called after each commit. An error raised by `check` is returned to the sender.
-    """
+    """Writer of ingested texts in batches; `on_accepted` is called after each commit."""
 
     def __init__(
         self,
@@ -106,7 +102,7 @@ class BatchedWriter:
     async def complaint(self) -> str:
         """Return why memory cannot be written now, '' if it can; makes a test write if needed."""
         if self.is_full:
-            self._look()  # refused clients send no text that would trigger this check
+            self._look()  # clients that were refused send no text, which would trigger this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(

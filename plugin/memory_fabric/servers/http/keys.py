@@ -209,7 +209,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True, because responses are too short for a key to be checked again meanwhile."""
+        """Return True: responses are too short for the database to check their key once more."""
         return True
 
 

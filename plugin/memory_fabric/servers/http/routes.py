@@ -164,7 +164,7 @@ class Api:
         return await self._store.answer(request.scope[guard.HOLDER], self._store.page.projects)
 
     def page_route(self, path: str, job: responses.Job, model: type[requests.PageQuery]) -> Route:
-        """Return the route of a page's job; the parameters are the fields of `model`."""
+        """Return the route that runs one of the page's jobs; `model` has its parameters."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)

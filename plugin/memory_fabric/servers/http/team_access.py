@@ -24,16 +24,14 @@ from psycopg.types.json import set_json_loads
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.servers.http import responses, team_keys, team_memory, team_rows, team_words
-from memory_fabric.sharing.server import connect
+from memory_fabric.sharing.server import connect, translate
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.translate import team_error
 from memory_fabric.sharing.team.errors import TeamError
 
 T = TypeVar("T")
 TeamJob = Callable[[team_memory.TeamMemory], T]
 # Threads, each with a connection: a request mostly waits for the database.
 THREADS = 4
-STATEMENT_LIMIT_MS = 15_000
 # Maximum number of requests waiting for a thread; further ones are refused and may be retried.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
@@ -44,7 +42,7 @@ KEPT_S, MAX_KEPT = 5.0, 500
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
-    f"set_config('statement_timeout', '{STATEMENT_LIMIT_MS}', true)"
+    "set_config('statement_timeout', '15000', true)"
 )
 
 
@@ -66,8 +64,7 @@ class Access:
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
         """Run `job(memory)` as the member whose key has this digest, and return its value.
 
-        Either all of its writes are committed or none. Raises Unauthorized, Forbidden,
-        StoreUnavailable, DeadlinePassed, and the errors of the job.
+        All of its writes are committed, or none. Raises Unauthorized, Forbidden, FabricError.
         """
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
@@ -189,7 +186,7 @@ class Connections:
         except psycopg.Error as error:
             # Usually the server was restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
-                raise team_rows.of_log(team_error(error, "Cannot answer")) from error
+                raise team_rows.of_log(translate.team_error(error, "Cannot answer")) from error
         finally:
             if connection.closed:
                 connection.close()

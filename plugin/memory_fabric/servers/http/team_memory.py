@@ -15,7 +15,6 @@ from memory_fabric.models import Entity, Operation, Provenance, Record
 from memory_fabric.servers.http import team_reader, team_rows, team_words
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.own import value_of
-from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import TeamError
@@ -137,7 +136,7 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
         last = wire.reading_after(last, time.time_ns() // 1_000_000, origin)
         base, made_at = tuple(heads.get(key, ())), ids.timestamp()
         operations.append(
-            TeamOperation(ids.new_id(), origin, kind, key, value, base, last, made_at)
+            wire.TeamOperation(ids.new_id(), origin, kind, key, value, base, last, made_at)
         )
     reasons: list[str] = []
     log = SharedLog(memory.connection, memory.space)

@@ -13,8 +13,7 @@ from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.servers.http import team_rows, team_words
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.store.queries.graph import NOW
-from memory_fabric.store.queries.reader import Reader
+from memory_fabric.store.queries import graph, reader
 from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.text import name_key, words
 
@@ -27,7 +26,7 @@ MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
-class TeamReader(team_rows.SpaceQueries, Reader):
+class TeamReader(team_rows.SpaceQueries, reader.Reader):
     """Queries of recall on one space, within one transaction."""
 
     def __init__(
@@ -133,7 +132,7 @@ class TeamReader(team_rows.SpaceQueries, Reader):
         # A relation has an agent, type or category only through a record that states it.
         if not names or filters.agents or filters.types or filters.categories:
             return []
-        condition = self.condition(filters._replace(as_of="" if at == NOW else at))
+        condition = self.condition(filters._replace(as_of="" if at == graph.NOW else at))
         if condition is None:
             return []
         relations: dict[Relation, None] = {}

@@ -188,10 +188,7 @@ def said_of(kind: str, value: object) -> str:
 
 
 class SpaceQueries:
-    """Queries on one space in one transaction; only `domains` are visible, or all if it is None.
-
-    `failed` is the first error of the database, which ends the transaction.
-    """
+    """Queries on a space, for `domains` or all; `failed` is the transaction's first error."""
 
     def __init__(
         self, connection: Connection, space: str, member: str, domains: Sequence[str] | None = None
@@ -233,10 +230,6 @@ class SpaceQueries:
             for row in self._rows(ids)
             if any(row.value.get(name) in wanted for name in fields.get(row.kind, ("entity",)))
         ]
-
-    def records_ending(self, ending: str) -> list[Row]:
-        """Return the records whose id ends with this text."""
-        return self.fetched(self.ids("records_ending", ending))
 
     def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
         """Return all statements for these keys as (author, time, kind, value), newest first.

@@ -139,8 +139,7 @@ class TeamStore(Store):
 
     def _status(self, memory: Any) -> dict[str, Any]:
         log_status = status(memory)
-        reason = self._access.without_replica
-        if reason:
+        if reason := self._access.without_replica:
             text = f"The replica is not asked, the primary answers: {reason}"
             log_status["tiers"][0]["findings"].append({"reason": text, "remedy": CHECK_REPLICA})
         return log_status

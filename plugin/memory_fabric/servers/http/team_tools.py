@@ -31,8 +31,7 @@ Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
 SAID_BY = models.Provenance(source="mcp", trust="tool")
 # Limits for one page of entities and the statements about them; a cursor leads to the next page.
-PAGE_ENTITIES, MAX_ABOUT = 50, 2000
-MAX_FORGOTTEN = 50
+PAGE_ENTITIES, MAX_ABOUT, MAX_FORGOTTEN = 50, 2000, 50
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
 SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
 
@@ -178,7 +177,7 @@ def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
         return []
-    rows = memory.reader.records_ending(id_part(name))
+    rows = memory.reader.fetched(memory.reader.ids("records_ending", id_part(name)))
     if not rows:
         raise NotFound(name, f"No record has the id {name!r}.", remedy="recall shows ids.")
     if len(rows) > 1:

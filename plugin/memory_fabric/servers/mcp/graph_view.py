@@ -89,9 +89,8 @@ def found(
 ) -> tuple[Page, str]:
     """Return a page of entities for a query, best first, with their relations (MEM-07).
 
-    The page has entities that match the query as a substring (like the reference server) or match
-    all its words; if these are fewer than `enough`, also entities that match some words. An entity
-    that the query names by a common alias (k8s, Kubernetes) comes first.
+    Entities match the query as a substring (like the reference server), by a common alias (k8s,
+    Kubernetes) or by all words; if these are fewer than `enough`, others match some words.
     """
     if not query:
         return read(databases, start, max_chars)

@@ -4,8 +4,8 @@ As MCP demands, parameters are an object, and an id is a string or a number.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from json.encoder import encode_basestring
+from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring as quoted  # it leaves non-ASCII characters
 from typing import Any, NamedTuple
 
 from memory_fabric.text import each_text
@@ -36,16 +36,12 @@ class Message:
         self.method, self.params, self.id = method, params, id
 
 
-def value_of(line: bytes) -> Any:
-    """Parse a line as JSON. Raises Fault."""
+def message_of(line: bytes) -> Message | None:
+    """Return the message in a line; None for a response (no reply needed). Raises Fault."""
     try:
-        return json.loads(line.decode("utf-8", "replace"))
+        value = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise Fault(PARSE_ERROR, "Parse error", str(error)) from None
-
-
-def message_of(value: Any) -> Message | None:
-    """Return the message in a JSON value; None for a response (no reply needed). Raises Fault."""
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, "Invalid Request", "a message is an object")
     stated = value.get("id")
@@ -93,8 +89,6 @@ def line_of(message: dict[str, Any]) -> bytes:
 MAX_ANSWER_CHARS = 4000
 # Characters reserved for the line about what was left out.
 NOTE_CHARS = 100
-# Quotes a text as JSON without escaping non-ASCII characters.
-quoted: Callable[[str], str] = encode_basestring
 
 
 class Outcome(NamedTuple):

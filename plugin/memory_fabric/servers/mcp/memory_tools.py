@@ -18,7 +18,7 @@ from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
-MAX_HIT_CHARS = 700
+MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
 # The assistant calls this tool in its own words; content of pages and files that is stored through
@@ -26,7 +26,6 @@ DEFAULT_LIMIT = 10
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
-MAX_TEXT_CHARS = 300
 DEFAULT_CHANGES, MAX_INJECTIONS = 20, 5
 KEPT_OF_TURN = "Backups keep copies; a turn cannot be restored."
 KEPT_COPIES = "Journals and backups keep copies; memory-fabric undo restores it."

@@ -235,9 +235,8 @@ TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
     """Yield the errors of a value in the reference server's wording, with JavaScript's type names.
 
-    For example `Invalid input: expected string, received number at entities[0].name`. The keywords
-    type, enum, minimum, maximum, items, properties and required are supported; others are ignored
-    (MEM-12).
+    For example `Invalid input: expected string, received number at entities[0].name` (MEM-12).
+    Other keywords than type, enum, minimum, maximum, items, properties and required are ignored.
     """
     expected = schema["type"]
     if not _is(expected, value):

@@ -52,7 +52,7 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Return the result of `tools/call` as a plain mapping, made from the outcome of `answer`."""
+    """Return a `tools/call` result as a plain mapping; `answer` computes the call's outcome."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}

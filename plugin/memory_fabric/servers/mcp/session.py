@@ -25,10 +25,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """Connection of a client in the folder `place`; `said_by` is the provenance of writes.
-
-    Any thread calls `send` with whole lines; `send` must not wait for the client.
-    """
+    """Connection of a client in the folder `place`; `send` must not wait for the client."""
 
     def __init__(
         self, store: StoreThread, said_by: Provenance, place: str, send: Callable[[bytes], None]
@@ -49,7 +46,7 @@ class Session:
         if not line.strip():
             return
         try:
-            message = jsonrpc.message_of(jsonrpc.value_of(line))
+            message = jsonrpc.message_of(line)
         except Fault as fault:
             self._say(jsonrpc.error(fault, fault.id))
             return

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # the public module `signal` imports enum, half of the start time
 
-INPUT = 0
 # The first request after the greeting; after this one, the client pauses for a moment.
 LISTED = b'"tools/list"'
 # Seconds after SIGINT; 100 ms later a client sends SIGTERM.
@@ -61,8 +60,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
     # If no client reads responses any more, SIGTERM ends this thread, which reads lines.
     this_thread = threading.get_ident()
-    gone = lambda: signal.pthread_kill(this_thread, signal.SIGTERM)  # noqa: E731
-    output = Output(claimed_output(), gone)
+    output = Output(claimed_output(), lambda: signal.pthread_kill(this_thread, signal.SIGTERM))
     author, origin = settings.author, settings.origin
     said_by = models.Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
@@ -75,7 +73,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     if settings.memory_file_path:
         store.begin()  # the file may lack operations that a killed server had acknowledged
     follows = _follow_if_tied(settings.home, working_folder)
-    for line in lines(INPUT):
+    for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
         session.take(line)
         if live is not None and LISTED in line:
@@ -106,8 +104,7 @@ def _leave(store: store_thread.StoreThread, live: Live | None, grace_s: float) -
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        # only if a file is served
-        from memory_fabric.store.graph_file.mirror import open_mirrored
+        from memory_fabric.store.graph_file.mirror import open_mirrored  # only for a file
 
         return open_mirrored(
             settings,

@@ -241,11 +241,7 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Handler of MCP requests to a memory, independent of the transport.
-
-    `said_by` is the provenance of writes; `place` is the clients' folder if it differs from the
-    memory's. Changes that these calls make are not reported to `watch`.
-    """
+    """Handler of MCP requests to a memory; `place` is the clients' folder if not the memory's."""
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
         self._said_by, self._place, self._watch = said_by, place, watch
@@ -275,7 +271,7 @@ class RequestHandler:
         )
         outcome = call(visible_from(memory, domain), name, arguments, said_by)
         if outcome.changed:
-            self._watch.is_told(store_thread.mark_of(memory))
+            self._watch.told = store_thread.mark_of(memory)
         return outcome
 
     def whole_graph(self, memory: Memory) -> str:
