@@ -146,8 +146,7 @@ class Live:
                     continue
                 if name.startswith(REHEARSAL):
                     rmtree(path, ignore_errors=True)
-                # Processes of other namespaces or machines are invisible here: their files are
-                # kept.
+                # Processes of other namespaces or machines are invisible here: keep their files.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
                 ):

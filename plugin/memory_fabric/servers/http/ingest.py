@@ -102,7 +102,7 @@ class BatchedWriter:
     async def complaint(self) -> str:
         """Return why memory cannot be written now, '' if it can; makes a test write if needed."""
         if self.is_full:
-            self._look()  # clients that were refused send no text, which would trigger this check
+            self._look()  # refused clients send no text, so nothing else triggers this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(

@@ -209,7 +209,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: responses are too short for the database to check their key once more."""
+        """Return True: a response is too short for its key to be checked by the database again."""
         return True
 
 

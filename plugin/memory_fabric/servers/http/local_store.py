@@ -2,7 +2,7 @@
 
 POST /api/changes makes a change on the page, which is equivalent to a command. Its request carries
 the version of the memory that the page showed, or the code of a preview. If the memory has changed
-since, it is refused with the current state, so that no change by someone else is lost.
+since, the request is refused with the current state, so that no change by others is lost.
 """
 
 import asyncio

@@ -37,7 +37,7 @@ MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
 
 
 async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the complete body. Raises Refused if too large (even as announced), slow, cut off."""
+    """Return the complete body. Raises Refused if it is too large, too slow or cut off."""
     announced = Headers(scope=scope).get("content-length", "")
     body = bytearray()
     try:
@@ -59,7 +59,7 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body as a model. Raises Refused: 400 if it is no JSON object, 422 for a field."""
+    """Return the body as a model. Raises Refused: 400 if not JSON, 422 for an invalid field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:

@@ -20,7 +20,7 @@ MAX_NAME_CHARS = 100
 
 
 class MemberKey(NamedTuple):
-    """The description of a member's key; `domain` is the only domain it gives access to, or ""."""
+    """A member's key; it gives access only to `domain`, or to all domains if that is ""."""
 
     name: str
     member: str

@@ -188,7 +188,7 @@ def said_of(kind: str, value: object) -> str:
 
 
 class SpaceQueries:
-    """Queries on a space, for `domains` or all; `failed` is the transaction's first error."""
+    """Queries on one space, limited to `domains` unless None; `failed` is the first error."""
 
     def __init__(
         self, connection: Connection, space: str, member: str, domains: Sequence[str] | None = None
@@ -277,7 +277,7 @@ class SpaceQueries:
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[Row]:
-        """Return the rows that the member may read, by clock. A withdrawn value is empty."""
+        """Return the rows that the member may read, by their clock; withdrawn values are empty."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []

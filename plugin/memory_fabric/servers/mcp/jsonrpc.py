@@ -5,7 +5,7 @@ As MCP demands, parameters are an object, and an id is a string or a number.
 
 import json
 from collections.abc import Mapping, Sequence
-from json.encoder import encode_basestring as quoted  # it leaves non-ASCII characters
+from json.encoder import encode_basestring as quoted  # escapes only what it must
 from typing import Any, NamedTuple
 
 from memory_fabric.text import each_text
@@ -81,7 +81,7 @@ def line_of(message: dict[str, Any]) -> bytes:
     """Serialise a message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate is sent back as it came: as an escape
+    except UnicodeEncodeError:  # send a lone surrogate back as it was received: as an escape
         return json.dumps(message).encode() + b"\n"
 
 

@@ -236,7 +236,7 @@ def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[
     """Yield the errors of a value in the reference server's wording, with JavaScript's type names.
 
     For example `Invalid input: expected string, received number at entities[0].name` (MEM-12).
-    Other keywords than type, enum, minimum, maximum, items, properties and required are ignored.
+    Keywords other than type, enum, minimum, maximum, items, properties and required are ignored.
     """
     expected = schema["type"]
     if not _is(expected, value):
