@@ -104,7 +104,7 @@ def _matches(text: str, kind: str) -> Iterator[str]:
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """Return the record without names of people, companies and places; BadInput if uncertain."""
+    """Return the record without names of people, companies and places. Raises BadInput."""
     record = anonymised(record, memory)
     unsure: list[str] = []
 

@@ -174,7 +174,13 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
         is_wrapped = len(last) >= (_WRAPPED_LOWER_FROM if is_lower else _WRAPPED_FROM)
         is_wrapped = is_wrapped or last[-1] in ",;(" or last.endswith((" and", " or"))
         if not bare or title or starts_bullet or not is_wrapped:
-            text = one_line(_plain(" ".join(open_lines)))
+            text = " ".join(open_lines)
+            text = text[4:] if text[:4].lower() in ("[ ] ", "[x] ") else text  # a check box
+            while (
+                text and text[0] > "\u2190" and not (text[0].isalnum() or text[0] in "「『《【（")
+            ):
+                text = text[1:].lstrip()  # ticks, crosses, arrows and similar symbols
+            text = one_line(text.replace("**", ""))
             open_lines.clear()
             if text:
                 yield Sentence(text, bullet=bullet, heading=heading)
@@ -206,15 +212,6 @@ def _bullet_length(bare: str) -> int:
     if item and 2 <= len(mark) <= 4 and mark[-1] in ".)" and mark[:-1].strip("(").isalnum():
         return len(mark) + 1 if mark[0].isdigit() or len(mark.strip("(.)")) == 1 else 0
     return 0
-
-
-def _plain(text: str) -> str:
-    """Return the text without emphasis markers, check boxes and leading symbols."""
-    if text[:4].lower() in ("[ ] ", "[x] "):
-        text = text[4:]
-    while text and text[0] > "\u2190" and not text[0].isalnum() and text[0] not in "「『《【（":
-        text = text[1:].lstrip()  # ticks, crosses, arrows and similar symbols before an item
-    return text.replace("**", "") if "*" in text else text
 
 
 def _split(text: str) -> Iterator[str]:

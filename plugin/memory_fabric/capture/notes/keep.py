@@ -69,7 +69,7 @@ class Earned(NamedTuple):
     is_staged: bool = False
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return the evidence of a note: its kind, its fields, and what is (not) typed."""
+        """Return the evidence of a note: kind, fields, and what the user typed and did not type."""
         # Of the staged prompts only the quoted one counts: once settled, it earns the user's trust.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
@@ -235,7 +235,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop, which a reason may follow."""
+    """Return the sentence as one line without a final full stop, since a reason may follow."""
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
     return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
@@ -298,7 +298,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 
 
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
-    """Return True if this session has queued the record: each Stop may read the same notes."""
+    """Return True if this session queued the record before; each Stop may read its note again."""
     if not session:
         return False
     sought = (session, record.type, same_form(record.what))

@@ -61,7 +61,7 @@ class Kept(NamedTuple):
 
 
 def is_told(settings: Settings) -> bool:
-    """Return True if this session is asked for notes, with `auto` by a person only."""
+    """Return True if this session is asked for notes; with `auto`, only if a person reads it."""
     if settings.notes != "auto":
         return settings.notes == "on" and settings.writes
     return settings.writes and settings.attended and not settings.entrypoint.startswith(SDK)

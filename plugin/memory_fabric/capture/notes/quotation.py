@@ -146,7 +146,7 @@ def _joined(text: str) -> str:
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if both texts share a word's beginning, or two characters without spaces."""
+    """Return True if both share a word's beginning, or two characters written without spaces."""
     tokens, joined = typed.tokens_of(quotation), _joined(sentence)
     parts = [
         a + b for a, b in pairwise(tokens) if typed.is_spaceless(a[0]) and typed.is_spaceless(b[0])
@@ -254,7 +254,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add a block's sentences on both sides in turn: MAX_BLOCK_CHARS, or at least one each."""
+    """Add sentences after and before `around` in turn, up to MAX_BLOCK_CHARS or one per side."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0

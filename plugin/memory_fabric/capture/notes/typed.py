@@ -1,7 +1,5 @@
 """The text that the user typed in a prompt; prompts that only agree, or that command the memory."""
 
-from collections.abc import Iterator
-
 from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.language.word_lists import sections, words
 from memory_fabric.patterns import pattern
@@ -49,24 +47,20 @@ def typed_words(prompt: str) -> str:
     the end.
     """
     text = prompt[:MAX_PROMPT_CHARS]
-    if "<" in text or "&lt;" in text:
-        opened = text.lower().replace("&lt;", "<").replace("</", "<")
-        if any(f"<{name}" in opened for name in _MACHINE_NAMES):
-            text = "\n".join(_outside_tags(text))
+    lowered = text.lower() if "<" in text or "&lt;" in text else ""
+    opened = lowered.replace("&lt;", "<").replace("</", "<")
+    if opened and any(f"<{name}" in opened for name in _MACHINE_NAMES):
+        tags = list(pattern(_TAG).finditer(text))
+        closings = {tag[2].lower(): tag.end() for tag in tags if tag[1]}
+        pieces, at = [], 0
+        for tag in tags:
+            if not tag[1] and tag.start() >= at:
+                pieces.append(text[at : tag.start()])
+                end = closings.get(tag[2].lower(), 0)
+                at = end if end > tag.start() else len(text)
+        text = "\n".join((*pieces, text[at:]))
     command = pattern(_COMMAND).match(text)
     return text[command.end() :] if command else text
-
-
-def _outside_tags(text: str) -> Iterator[str]:
-    tags = list(pattern(_TAG).finditer(text))
-    closings = {tag[2].lower(): tag.end() for tag in tags if tag[1]}
-    at = 0
-    for tag in tags:
-        if not tag[1] and tag.start() >= at:
-            yield text[at : tag.start()]
-            end = closings.get(tag[2].lower(), 0)
-            at = end if end > tag.start() else len(text)
-    yield text[at:]
 
 
 def plain(text: str) -> str:

@@ -220,7 +220,7 @@ def _remember(
     before = notes
     results = unread.attempt([], _take_notes, context, owned)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
-        from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: tools only
+        from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: if tools ran
 
         # Stop has already stored the notes of the last message, so these results may not be new.
         records = (result.record for result in results if result.record)
