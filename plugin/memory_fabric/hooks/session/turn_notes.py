@@ -141,21 +141,20 @@ def _trust_by(
 
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[protocol.Kept], before: str = ""
-) -> list[Record]:
+) -> None:
     """Store the user's statements of this turn as candidates, unless the assistant noted anything.
-    Return the new candidates. `before` is the assistant's last message before the prompt.
+    `before` is the assistant's last message before the prompt.
     """
     memory, database = context.memory, context.memory.session_database()
     waiting = prompts.unanswered(database, session)
     if not waiting:
-        return []
+        return
     prompts.mark_answered(database, waiting)
     is_noted = any(one.record or one.replaced for one in kept)
     if is_noted or not is_checked(memory.settings):
-        return []
+        return
     from memory_fabric.capture.prompts import heard, said_again, stated  # late: seldom needed
 
-    new_records = []
     for prompt in waiting:
         is_staged = prompt.origin == prompts.STAGED
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
@@ -172,13 +171,8 @@ def end_turn(
         kind = HEARD_TYPES[cue.kind]
         record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
         by = context.by("prompt", session, "assistant" if is_staged else "user")
-        earlier_note = noted_before(memory, cue.sentence)
-        if earlier_note is not None:
-            memory.remember(earlier_note, by)  # stored as a further occurrence
-            continue
-        stored = memory.remember(record, by)
-        new_records += [stored] if stored is not None else []
-    return new_records
+        # A sentence that a note quotes is stored as a further occurrence of that note.
+        memory.remember(noted_before(memory, cue.sentence) or record, by)
 
 
 def last_said(memory: Memory, session: str) -> str:
