@@ -183,8 +183,8 @@ LOCAL = {
     ),
     "own register of an author": (
         inbox,
-        "_own",
-        lambda operation, _verified: operation,
+        "_Read",
+        lambda came, _own, read=inbox._Read: read(came, came),
         checks.a_forged_withdrawal_does_nothing,
     ),
     "rows of a purge": (
