@@ -7,7 +7,6 @@ or a hook fails. Only the standard library is needed, because scripts/demo runs 
 
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 import textwrap
@@ -112,8 +111,6 @@ class Demo:
     def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
         self.sandbox, self.terminal = sandbox, terminal
         self.failed = 0
-        # For each prompt: seconds taken by its hook, and by a bare start of Python just before.
-        self.took: list[tuple[float, float]] = []
 
     def tell(self) -> bool:
         """Run the whole demonstration; return True if all claims are true."""
@@ -122,13 +119,6 @@ class Demo:
         self._monday()
         self._ask_why(self._tuesday())
         self._take_back()
-        hook_ms, bare_ms = (1000 * statistics.median(some) for some in zip(*self.took, strict=True))
-        self.terminal.say("")
-        self.terminal.say(
-            f"The {len(self.took)} prompts waited {hook_ms:.0f} ms (median); "
-            f"Python alone starts in {bare_ms:.0f} ms.",
-            DIM,
-        )
         for line in self.sandbox.log():
             if OUT_OF_TIME not in line:  # on a busy machine, a later event does it
                 self._claim(False, f"the hooks' log is empty: {line}")
@@ -232,9 +222,7 @@ class Demo:
 
     def _prompt(self, session: str, text: str) -> HookResult:
         self.terminal.say(text, BOLD, label="you")
-        bare_s = self.sandbox.bare_start_s()
         result = self._run_hook("UserPromptSubmit", session, prompt=text)
-        self.took.append((result.took_s, bare_s))
         self._show_told(result.context)
         return result
 

@@ -114,13 +114,6 @@ class Sandbox:
             check=False,
         )
 
-    def bare_start_s(self) -> float:
-        """Measure how many seconds Python takes at present to start and end."""
-        started = time.monotonic()
-        python = self.environ["MEMORY_FABRIC_PYTHON"]
-        subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
-        return time.monotonic() - started
-
     def transcript(self, session: str) -> str:
         """Return the path of a session's transcript."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)

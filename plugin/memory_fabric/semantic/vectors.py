@@ -185,9 +185,7 @@ WHERE = {
 }
 
 
-def embed_all(
-    memory: Memory, model: Model, *, give_up_s: float, progress: models.Progress | None = None
-) -> int:
+def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
     """Embed all rows of this memory's databases that have no vector; return how many were embedded.
 
     Stops at the monotonic time `give_up_s`. Raises TimeoutError if another process is embedding,
@@ -203,8 +201,6 @@ def embed_all(
                     "episodes WHERE role = 'user' ORDER BY id DESC LIMIT 1 OFFSET ?), 0)",
                     (EPISODES, MAX_TURNS),
                 )
-            todo = sum(missing(database, kind) for kind in KINDS)
-            before = embedded
             for kind in KINDS:
                 below = LAST
                 while time.monotonic() < give_up_s:
@@ -212,8 +208,6 @@ def embed_all(
                     if not count:
                         break
                     embedded += count
-                    if progress is not None:
-                        progress(embedded - before, max(todo, embedded - before))
     return embedded
 
 
@@ -225,24 +219,13 @@ def lock(settings: config.Settings) -> files.Locked:
     return files.Locked(path, 0)
 
 
-def missing(database: Database, kind: str) -> int:
-    """Return how many rows of a kind have no vector of this model."""
-    return int(database.rows(f"SELECT count(*) {_lacking(kind)}", (kind, NAME))[0][0])
-
-
-def _lacking(kind: str) -> str:
-    return (
-        f"FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? AND v.row = t.{KEYS[kind]} "
-        f"AND v.model = ? WHERE v.row IS NULL AND {WHERE[kind]}"
-    )
-
-
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
     """Embed the newest rows with a key below `below`; return their number and their lowest key."""
     key = KEYS[kind]
     rows = database.rows(
-        f"SELECT t.{key}, {TEXTS[kind]} {_lacking(kind)} AND t.{key} < ? "
-        f"ORDER BY t.{key} DESC LIMIT ?",
+        f"SELECT t.{key}, {TEXTS[kind]} FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? "
+        f"AND v.row = t.{key} AND v.model = ? WHERE v.row IS NULL AND {WHERE[kind]} "
+        f"AND t.{key} < ? ORDER BY t.{key} DESC LIMIT ?",
         (kind, NAME, below, BATCH_ROWS),
     )
     if not rows:

