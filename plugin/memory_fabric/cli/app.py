@@ -15,8 +15,6 @@ from memory_fabric.cli.registry import COMMANDS
 # Click does not rewrap a paragraph that begins with this marker.
 VERBATIM = "\b\n"
 INDENT = "    "
-
-
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 
 

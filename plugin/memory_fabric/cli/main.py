@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # The reader, such as `| head`, closed the pipe.
-        _discard_output()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the rest
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             sys.stdout.flush()
         except OSError:  # Standard output cannot be written.
-            _discard_output()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
@@ -140,11 +140,6 @@ def _report_bug() -> tuple[str, str]:
     text = f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]})."
     remedy = f"{where}; please report it. Run memory-fabric doctor to check everything else."
     return text, remedy
-
-
-def _discard_output() -> None:
-    """Redirect further output to /dev/null, because the reader is gone or the disk is full."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:

@@ -95,7 +95,7 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
     """Add memory-fabric's MCP server. Raises BadInput if another server has the same name."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
-        line = _line(done.text, other.start)
+        line = done.text.count("\n", 0, other.start) + 1
         text = f"{path} has a server named {SERVER} already (line {line} on); nothing was changed."
         raise BadInput("--mcp", text, remedy="Remove or rename it, or add --no-mcp.")
     return with_member(done, path, (SERVERS, SERVER), dict(server))
@@ -187,10 +187,6 @@ def _command(value: Any) -> str:
 def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
     if not isinstance(part.value, kind):
         expected = "an object" if kind is dict else "a list"
-        line = _line(text, part.start)
+        line = text.count("\n", 0, part.start) + 1
         text = f"{path}, line {line}: {what} must be {expected}; it was left as it is."
         raise BadInput(path, text, remedy="Correct it, and try again.")
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1

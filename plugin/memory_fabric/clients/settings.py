@@ -166,13 +166,6 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
     }
 
 
-def installed_at(config_dir: str) -> str:
-    """Return when Claude Code first installed the plugin (ISO 8601); '' if that is not recorded."""
-    entries = [entry for notes in installed(config_dir).values() for entry in notes]
-    times = [str(entry.get("installedAt") or "") for entry in entries]
-    return min((at for at in times if at), default="")
-
-
 def lost_folders(config_dir: str, name: str) -> list[str]:
     """Return missing folders that an installed plugin (`plugin@source`) needs in order to run."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from memory_fabric.clients.settings import Layer
@@ -52,19 +53,8 @@ class Finding(NamedTuple):
         return fields | {name: lines for name, lines in more.items() if lines}
 
 
-def fine(told: str) -> Finding:
-    """Return a Finding with the state OK."""
-    return Finding(OK, told)
-
-
-def warning(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return a Finding with the state WARNING, which the user should look at."""
-    return Finding(WARNING, told, remedy, fixable)
-
-
-def fault(told: str, remedy: str = "", *, fixable: bool = False) -> Finding:
-    """Return a Finding with the state FAULT: something does not work."""
-    return Finding(FAULT, told, remedy, fixable)
+# Findings by their state: nothing to do, to look at, and something that does not work.
+fine, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 
 def when(timestamp: str) -> str:

@@ -11,7 +11,6 @@ from memory_fabric.health.check import OK, Finding, Sight, fault
 AREAS = ("Installation", "Claude Code", "At work", "Storage", "Canary", "Delivery")
 INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS = AREAS
 FAILURES = (FabricError, OSError, sqlite3.Error)
-Look = Callable[[Sight], Finding | Iterator[Finding]]
 Mend = Callable[[Sight], list[str]]
 
 
@@ -20,7 +19,7 @@ class Check(NamedTuple):
 
     area: str
     name: str
-    look: Look
+    look: Callable[[Sight], Finding | Iterator[Finding]]
     mend: Mend | None = None
 
 

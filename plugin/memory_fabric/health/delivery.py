@@ -309,7 +309,9 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     # Hooks are expected since their first run; if there is none, since the plugin's installation;
     # if that is unknown, since the last change of the settings.
     first, _ = trace.span(sight.memory.databases())
-    installed = first or client_settings.installed_at(sight.settings.config_dir)
+    entries = client_settings.installed(sight.settings.config_dir).values()
+    times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)
+    installed = first or min(filter(None, times), default="")
     paths = [layer.path for layer in sight.layers if os.path.exists(layer.path)]
     changed = (timestamp(os.path.getmtime(path)) for path in paths)
     since = installed or max(changed, default=timestamp(sight.now_s))

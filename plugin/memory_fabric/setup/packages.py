@@ -29,6 +29,8 @@ POLL_S = 0.05
 # Download size, displayed to users who wait; tests/launchers/test_installation.py measures it.
 SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PYTHON_TAG = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 # Replaces the descriptor of an inherited lock if the installer must acquire the lock itself.
 TAKES_IT = -1
 ENTRY = (
@@ -123,7 +125,7 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
     # Without a root the path would be relative: a project's files could choose what is installed.
     if not data_dir or not plugin_root:
         return None
-    interpreter = f"{base_interpreter()} {_python()}".encode("utf-8", "surrogateescape")
+    interpreter = f"{base_interpreter()} {PYTHON_TAG}".encode("utf-8", "surrogateescape")
     return folder_of("env", lock_file(plugin_root), data_dir, interpreter) or None
 
 
@@ -136,11 +138,7 @@ def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> 
             key = zlib.crc32(file.read(), zlib.crc32(interpreter))
     except OSError:
         return ""
-    return os.path.join(os.path.abspath(data_dir), f"{name}-{_python()}-{key:08x}")
-
-
-def _python() -> str:
-    return f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+    return os.path.join(os.path.abspath(data_dir), f"{name}-{PYTHON_TAG}-{key:08x}")
 
 
 def base_interpreter() -> str:
@@ -170,7 +168,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
         unlink(error_file(data_dir))  # the error of an earlier attempt
         folders = os.path.abspath(data_dir), os.path.abspath(plugin_root)
         python = base_interpreter()
-        command = [python, "-I", "-S", "-c", INSTALLER, _source(), *folders]
+        command = [python, "-I", "-S", "-c", INSTALLER, SOURCE, *folders]
         if os.name != "posix":
             from memory_fabric import processes
 
@@ -224,10 +222,6 @@ def take_lock(data_dir: str) -> int:
         except BlockingIOError:
             time.sleep(POLL_S)
     return TAKES_IT
-
-
-def _source() -> str:
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def error_file(data_dir: str) -> str:
@@ -371,7 +365,7 @@ def held(environment: str) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Run this file as a script, with `--run` and the program's arguments."""
-    sys.path.append(_source())
+    sys.path.append(SOURCE)
     if arguments[:1] == ["--run"]:
         try:
             return run(arguments[1:], os.environ)

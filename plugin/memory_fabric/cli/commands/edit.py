@@ -32,7 +32,6 @@ def edit(
     change back. A memory of others, of one session, or one that was replaced cannot be edited.
 
         memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
-        memory-fabric edit 1a2b3c4d --instead-of 5e6f7a8b
     """
     from memory_fabric.capture import edit as editing  # imported late: not needed for --help
     from memory_fabric.capture.edit import request

@@ -20,6 +20,7 @@ MAX_TEXT_CHARS = 120
 MAX_NAMED = 20
 # Prefix of the phrase for an undo; the undo of an undo is a redo.
 UNDID = "undid: "
+INJECTION = "session agent channel at"
 FILE_STATES = {
     file_states.SAME: "is as it was",
     file_states.CHANGED: "has changed since",
@@ -41,7 +42,9 @@ def why(
         files = {}
         if isinstance(origin, trace.RecordTrace):
             files = file_states.of_record(memory, origin.record.id)
-    given: dict[str, Any] = {"given_to": _injections_as_json(origin.injections)}
+    given: dict[str, Any] = {
+        "given_to": [show.fields(given_to, INJECTION) for given_to in origin.injections]
+    }
     given |= {"gone": trace.as_json(origin.deletion)} if origin.deletion else {}
     if isinstance(origin, trace.RecordTrace):
         record = origin.record
@@ -57,7 +60,8 @@ def why(
     elif as_json:
         names = "text trust source session agent domain record at"
         observations = [
-            show.fields(statement, names) | {"given_to": _injections_as_json(statement.injections)}
+            show.fields(statement, names)
+            | {"given_to": [show.fields(given_to, INJECTION) for given_to in statement.injections]}
             for statement in origin.statements
         ]
         entity = {"name": origin.name, "entityType": origin.type}
@@ -108,10 +112,6 @@ def _deletion(change: Change | None) -> str:
     if change is None:
         return ""
     return f"{change.what}, on {formatting.when(change.at)} by {changes.who(change.by)}"
-
-
-def _injections_as_json(injections: Iterable[trace.Injection]) -> list[dict[str, Any]]:
-    return [show.fields(injection, "session agent channel at") for injection in injections]
 
 
 def history(

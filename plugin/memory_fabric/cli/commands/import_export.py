@@ -51,7 +51,6 @@ def import_file(
     home; if none can be read, the exit code is 1. Exit code 3 if a file does not exist.
 
         memory-fabric import ~/.claude-mem/claude-mem.db --dry-run
-        memory-fabric import memory.jsonl
     """
     if take_back:
         if sources or dry_run or every or mine or anyway:
@@ -150,7 +149,6 @@ def export(
     the graph; `import` reads it back without loss, and edits of its texts with it. If
     MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is written.
 
-        memory-fabric export memory.jsonl
         memory-fabric export --markdown notes
     """
     if markdown:

@@ -36,8 +36,7 @@ def statusline() -> int:
 def demo() -> int:
     """Tell a story of two days through the real hooks.
 
-    It works in a temporary home and leaves nothing behind. Exit code 1 if anything differs from
-    what it claims. `scripts/demo` does the same and needs only Python.
+    It works in a temporary home. Exit code 1 if anything differs from what it claims.
     """
     from memory_fabric.cli import demo as story
 

@@ -36,20 +36,16 @@ def recall(
 ) -> int:
     """Search memories, best match first, or list the newest.
 
-    Filters are options or part of the query: `type:decision`, `scope:user`,
-    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `category:`,
-    `since:2026-01-01`, `before:2026-06-01`. All of them must match; for a repeated option, or
-    values separated by commas (`type:decision,pattern`), any one. If nothing matches the filters,
-    it says so; the search is not widened.
+    Filters are options or part of the query: `type:decision,pattern`, `scope:user`, `agent:NAME`,
+    `since:2026-01-01` … All of them must match; of several values any one. If nothing matches the
+    filters, it says so; the search is not widened.
 
     The query may also contain `as_of:2026-01-15` (the memory as it was then) and
     `"an exact phrase"`. If nothing contains the phrase, its words are searched for, and a note
     says so. `-redis` excludes memories with this word; "other than Redis" ranks them lower. If
     MEMORY_FABRIC_DOMAIN names an isolated domain, only it is searched. Exit code 3 if nothing fits.
 
-        memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
-        memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
     # imported late: not needed for --help
     from memory_fabric.language import times

@@ -68,14 +68,13 @@ def remember(
     Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
     the agent's name, else `general`; always that of MEMORY_FABRIC_DOMAIN if this is isolated.
 
-    For a failure without a reason or lesson, a terminal first asks what to do instead (Return
-    stores it without); else the last line shows how to add the lesson. A text of more than 16,384
-    characters is cut at a word. Exit code 2 for an empty text, for one that is only a secret, for
-    two outcomes, and with `--global` for a word that may name a person, company or location.
+    For a failure without a reason or lesson, a terminal first asks what to do instead; else the
+    last line shows how to add it. A text of more than 16,384 characters is cut at a word. Exit code
+    2 for an empty text, for one that is only a secret, and with `--global` for a word that may name
+    a person, company or location.
 
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
-        git log -1 --format=%B | memory-fabric remember -
     """
     # imported late: not needed for --help
     from memory_fabric.redaction.redact import redact

@@ -41,7 +41,6 @@ def rules(
     change nothing. docs/rules.md says what cannot be noticed.
 
         memory-fabric rules test 'npm run dev'
-        memory-fabric rules test --path src/api/users.py
         memory-fabric rules lift 1a2b3c4d
     """
     if action == "test":

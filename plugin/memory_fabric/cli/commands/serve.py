@@ -55,7 +55,6 @@ def serve(
     database checks; several servers may run side by side.
 
         memory-fabric serve --open
-        memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
         memory-fabric serve --team postgresql://fabric@db.example.org/team
     """
     text = "--new-key, --list-keys and --drop-key exclude each other."
@@ -197,7 +196,6 @@ def viz(
     terminal or display, the path is printed. Exit code 3 when nothing is remembered, or no entity
     has the name; similar names are then shown.
 
-        memory-fabric viz
         memory-fabric viz cursor-pagination --mermaid --depth 2
     """
     exclusive("--json", "--mermaid and --json exclude each other.", as_mermaid, as_json)

@@ -73,13 +73,11 @@ def setup(
     not valid JSON is rejected with the line. Running it again changes nothing.
 
     `--remove` restores a file byte for byte if it was not changed since, and otherwise removes
-    only these hooks. Exit code 2 if the plugin is enabled, since every hook would run twice, and
-    in the client's copy of the plugin, since an update replaces it.
+    only these hooks. Exit code 2 beside the enabled plugin, and in the client's copy of it.
 
         bin/memory-fabric setup --settings project
         bin/memory-fabric setup --shell
         bin/memory-fabric setup --client codex
-        bin/memory-fabric setup --remove
     """
     settings = environment.settings()
     root = environment.plugin_root() or settings.plugin_root
@@ -290,10 +288,8 @@ def uninstall(
 
     Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
     since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.
-    From MEMORY.md and the folders of projects, only what memory-fabric wrote is removed; files
-    that git tracks stay, since others share them.
+    Only what memory-fabric wrote is removed; files that git tracks stay, since others share them.
 
-        memory-fabric uninstall
         memory-fabric uninstall --purge --keep-notes --yes
     """
     settings = environment.settings()

@@ -231,7 +231,6 @@ def worth(
     it, fixes told after an error, and decisions; and what you had to say again. docs/worth.md says
     what each figure misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
 
-        memory-fabric worth --days 7
         memory-fabric worth --price 3 --json
     """
     since = ids.timestamp(time.time() - days * 24 * 3600)

@@ -58,7 +58,6 @@ def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     alone: the first one prints 24 words, the others ask for them. Hooks exchange in the background.
 
         memory-fabric team init postgresql://olga@db.example.org/team
-        memory-fabric team add bob
         memory-fabric team join postgresql://bob@db.example.org/team
     """
     return 0 if context.invoked_subcommand else status(as_json)

@@ -129,10 +129,7 @@ def _show_orphans(yes: bool, as_json: bool) -> int:
 
 
 def backup(as_json: bool = AS_JSON) -> int:
-    """Make a verified copy of each database; the newest five are kept.
-
-    They are in `backups/` next to the database.
-    """
+    """Make a verified copy of each database; the newest five are kept."""
     with environment.open_memory() as memory, show.progress_bar("Copying", quiet=as_json) as tell:
         copies = [backups.create(database.path, progress=tell) for database in memory.databases()]
     code = 1 if memory.failures else 0
