@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memory_fabric.sharing.replica.wire import DISMISSAL
 from team_log.cluster import Server
-from team_log.machines import Machine, Steps, is_of_others
+from team_log.machines import Machine, Statement, Steps, is_of_others
 
 View = dict[str, tuple[str, ...]]
 
@@ -60,7 +60,7 @@ def compare(
     server: Server,
     machines: Sequence[Machine],
     truth: Truth,
-    acknowledged: Collection[str],
+    acknowledged: Mapping[str, Statement | None],
     rounds: int,
     counts: Mapping[str, int],
 ) -> Found:
@@ -73,7 +73,10 @@ def compare(
             "FROM memory_fabric.operations WHERE kind <> 'purge'"
         ).fetchall()
     replaced = {id_ for row in rows for id_ in row[2]}
-    missing = set(acknowledged) - {row[1] for row in rows} - replaced
+    there = replaced | {row[1] for row in rows}
+    # Two machines of a member may state the same at once; of these, one is enough.
+    kept = {acknowledged[id_] for id_ in there & acknowledged.keys()} - {None}
+    missing = [id_ for id_, said in acknowledged.items() if id_ not in there and said not in kept]
     # Sent again after the server was set back, one may come after another that replaced it.
     current = [
         (space, id_, only)

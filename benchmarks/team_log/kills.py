@@ -24,7 +24,7 @@ from memory_fabric.sharing.team.ties import USER
 from memory_fabric.store.memory import Memory
 from team_log.cluster import DATABASE, Server
 from team_log.comparison import Found, Truth, compare
-from team_log.machines import Machine, Steps
+from team_log.machines import Machine, Statement, Steps
 from team_log.proxy import Relay
 
 BY = Provenance("prompt", trust="user", session="s1")
@@ -66,7 +66,7 @@ class Kills:
             self._paths[machine.name] = [machine.database(kind).path for kind in kinds]
             machine.close()
         self.truth, self.counts = Truth(), Counter[str]()
-        self._acknowledged: set[str] = set()
+        self._acknowledged: dict[str, Statement | None] = {}
         self._sizes = [FIRST_BYTES]
         self._number = 0
         self._running: set[int] = set()
@@ -194,7 +194,7 @@ class Kills:
         for path in self._paths[child.machine.name]:
             with closing(sqlite3.connect(path)) as connection:
                 sent = connection.execute("SELECT op_id FROM team_heads WHERE state = 'sent'")
-                self._acknowledged.update(id_ for (id_,) in sent)
+                self._acknowledged |= {id_: None for (id_,) in sent}
 
 
 def _live(machine: Machine, chance: random.Random, number: int, said: int) -> None:

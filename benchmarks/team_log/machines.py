@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from memory_fabric.config import read_settings
 from memory_fabric.models import OTHERS, Record
@@ -56,17 +57,25 @@ class Interrupted(Exception):
     """The exchange ended at the chosen step."""
 
 
+class Statement(NamedTuple):
+    """The statement of an operation; `value` is canonical JSON."""
+
+    author: str
+    key: str
+    value: str
+
+
 class Steps:
     """The steps of an exchange. At the `last` one, if not 0, it ends, or `event` is called.
 
-    `held` are the ids that the server acknowledged, also where the answer did not arrive; `limit_s`
-    is how long it may take for an answer.
+    `held` are the operations that the server acknowledged, by id, also where the answer did not
+    arrive; `limit_s` is how long it may take for an answer.
     """
 
     def __init__(self, last: int = 0, event: Callable[[], object] | None = None) -> None:
         self._left, self._event = last, event
         self.limit_s: float = STATEMENT_LIMIT_S
-        self.held: set[str] = set()
+        self.held: dict[str, Statement] = {}
 
     def step(self) -> None:
         """Count a step. Raises Interrupted."""
@@ -94,7 +103,12 @@ class Interruptible(SharedLog):
         for start in range(0, len(operations), AT_ONCE):
             self._steps.step()
             held += super().push(operations[start : start + AT_ONCE], refused)
-            self._steps.held.update(held)
+            author = str(self.connection.info.user)
+            self._steps.held |= {
+                o.op_id: Statement(author, o.key, heads.text_of(o.value))
+                for o in operations[start : start + AT_ONCE]
+                if o.op_id in held
+            }
             self._steps.step()
         return held
 

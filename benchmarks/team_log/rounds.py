@@ -35,6 +35,7 @@ from team_log.machines import (
     Interrupted,
     Interruptible,
     Machine,
+    Statement,
     Steps,
     is_of_others,
 )
@@ -88,7 +89,7 @@ class Rounds:
         ]
         self.counts: Counter[str] = Counter()
         self.truth = Truth()
-        self._acknowledged: set[str] = set()
+        self._acknowledged: dict[str, Statement | None] = {}
         self._late: Late | None = None
         self._number = 0
         self._writes: dict[Callable[[Machine], None], int] = {
@@ -380,7 +381,8 @@ class Rounds:
         self.counts["processes killed"] += machine.killed(exchange, after_s)
         for kind in [tie.kind for tie in machine.ties]:
             sent = machine.database(kind).rows("SELECT op_id FROM team_heads WHERE state = 'sent'")
-            self._acknowledged.update(str(op_id) for (op_id,) in sent)
+            for (op_id,) in sent:
+                self._acknowledged.setdefault(str(op_id), None)
 
     def _read_only(self, machine: Machine) -> None:
         connection = machine.connect(self._server)
