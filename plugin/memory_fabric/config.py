@@ -14,6 +14,8 @@ DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 # File in the home that links projects to spaces in shared logs (team.ties).
 TIES = "team.json"
+# File in the home that says what an unfinished purge erases (store.forget.purge).
+PURGING = "purging.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # Values that Claude Code accepts as true in these variables (measured, 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))

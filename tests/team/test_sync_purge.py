@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.log import SharedLog
+from memory_fabric.store.forget import purge_steps
 from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
 from replay.hook_runner import content
@@ -70,6 +73,29 @@ def test_records_forgotten_earlier_are_purged_from_the_server_too(
     ann.sync()
 
     assert "replayed" not in payloads(postgres, empty_database)
+
+
+def test_an_interrupted_erasure_is_completed_by_the_next_exchange(
+    ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.remember(KAFKA, "--type", "decision")
+    ann.sync()
+    bob.sync()
+    done = ann.run("forget", KAFKA, "--purge", "--yes")
+    assert done.status == 0, done.err
+    ann.sync()
+
+    def fail(_: object) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purge_steps, "renew_backups", fail)
+        assert "half-way" in bob.run("team", "sync").err
+    assert "replayed" in held(bob)
+
+    bob.sync()
+
+    assert bob.texts("Kafka") == [] and "replayed" not in held(bob)
 
 
 def test_a_purge_by_an_owner_asks_the_author_who_may_keep_the_record(

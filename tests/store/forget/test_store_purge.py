@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memory_fabric.config import PURGING
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import journal
@@ -402,7 +403,7 @@ def test_a_killed_purge_is_completed_by_the_next_purge(world: World, after: int)
     assert observations_of(database(memory), "Ann") == ("likes tea",)
     assert observations_of(database(memory), "Redis") == ("is fast",)
     assert [r.what for r in memory.find_records("1")] == [KEPT]
-    assert not os.path.exists(world.home / purging.PENDING)
+    assert not os.path.exists(world.home / PURGING)
     memory.close()
     assert_gone(world)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.config import PURGING
 from memory_fabric.store import files, journal
-from memory_fabric.store.forget import purge
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
@@ -185,7 +185,7 @@ def test_a_damaged_database_is_found(world: World, memory: Memory) -> None:
 
 
 def test_an_interrupted_purge_is_found(memory: Memory) -> None:
-    pending = Path(memory.settings.home) / purge.PENDING
+    pending = Path(memory.settings.home) / PURGING
     files.write_atomic(str(pending), files.pretty_json({"request": "Ann"}))
 
     (finding,) = integrity.findings(memory)

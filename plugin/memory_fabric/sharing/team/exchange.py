@@ -7,11 +7,13 @@ An exchange can be interrupted at any moment: operations are marked as sent only
 them, and the read position is saved in the transaction that merges what was read.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from memory_fabric.config import PURGING
 from memory_fabric.errors import NotFound
 from memory_fabric.models import OTHERS, Progress
 from memory_fabric.sharing.replica import heads, inbox, others, outbox, own, space, wire
@@ -29,6 +31,8 @@ from memory_fabric.store.schema import IS_ORPHAN
 # Operations in one batch. A batch is merged in one transaction, which blocks hooks that write; the
 # first, complete read of a log seldom happens during a session.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
+# The beginning of the request of a purge that a log demanded.
+ERASED = "erased in the log: "
 # The counts of a merge that are passed on in an outcome.
 _MERGED = ("applied", "conflicts", "asked", "unread")
 
@@ -57,6 +61,7 @@ class Exchange:
 
     def run(self, progress: Progress | None = None) -> Outcome:
         """Send and read everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
+        _complete_erasure(self._memory)
         reason = self.look()
         outbox.settle_dismissals(self._database)
         if space.number_of(self._database, heads.UNREAD):
@@ -234,6 +239,16 @@ class Exchange:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None
 
 
+def _complete_erasure(memory: Memory) -> None:
+    """Complete an erasure during which an earlier exchange was killed; leave a user's own purge."""
+    if not os.path.exists(os.path.join(memory.settings.home, PURGING)):
+        return
+    from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
+
+    if purge.pending(memory.settings.home).startswith(ERASED):
+        purge.resume(memory, others.BY)
+
+
 def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     """Purge local copies of statements that other members had erased in the log, or that this user
     purged on another machine; return the number of memories purged. Journals, backups and session
@@ -265,7 +280,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
             (value.get("entity"), value.get("text"), head.is_own, OTHERS, OTHERS, author),
         ):
             observations.append(FoundText(value["entity"], value["text"], kind))
-    text = ", ".join(head.key for head in stated)
+    text = ERASED + ", ".join(head.key for head in stated)
     erased = Found(text, records=tuple(records), observations=tuple(observations))
     stated_names = [head.stated for head in stated if head.is_own and head.kind == wire.ENTITY]
     names = [value["name"] for value in stated_names if value]

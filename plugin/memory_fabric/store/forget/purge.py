@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from memory_fabric.config import PURGING
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Progress, Provenance
 from memory_fabric.store import files, journal
@@ -33,7 +34,7 @@ from memory_fabric.store.upkeep import backup
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
-PENDING, LOCK = "purging.json", "purging.lock"
+LOCK = "purging.lock"
 LOCK_S = 5.0
 # Shorter texts occur in too many memories that should be kept.
 MIN_WORDS_CHARS = 6
@@ -139,19 +140,19 @@ def purge_exactly(
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)
-        files.write_atomic(os.path.join(home, PENDING), files.pretty_json(planned))
+        files.write_atomic(os.path.join(home, PURGING), files.pretty_json(planned))
         return _carry_out(memory, planned, provenance, progress)
 
 
 def pending(home: str) -> str:
     """Return the request of an interrupted purge, or ""."""
-    return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
+    return str(files.read_json(os.path.join(home, PURGING)).get("request", ""))
 
 
 def resume(memory: Memory, by: Provenance, progress: Progress | None = None) -> Purged | None:
     """Complete an interrupted purge; return None without one. Raises the errors of `purge`."""
     home = memory.settings.home
-    planned = files.read_json(os.path.join(home, PENDING))
+    planned = files.read_json(os.path.join(home, PURGING))
     if not planned:
         return None
     with _locked(home):
@@ -177,7 +178,7 @@ def _carry_out(
     memory: Memory, planned: PurgePlan, provenance: Provenance, progress: Progress | None
 ) -> Purged:
     home = memory.settings.home
-    plan_path = os.path.join(home, PENDING)
+    plan_path = os.path.join(home, PURGING)
     where = file_locations.locations(memory, everywhere=bool(planned["everywhere"]))
     tell = progress or (lambda _done, _of: None)
     try:
