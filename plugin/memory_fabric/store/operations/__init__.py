@@ -1,1 +1,1 @@
-"""Kinds of operations: what each one changes in a database, and how it is reversed."""
+"""The kinds of operations: what each kind changes in a database, and how the change is reversed."""

@@ -23,7 +23,7 @@ _TAKE_OVER = (
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Create entities with their observations. An existing entity gets the observations that it
-    lacks; with `apart`, also those that it has in another domain only.
+    lacks; with `apart`, observations that only another domain contains count as lacking.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -48,7 +48,7 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations, and missing entities at their ends with a type from the vocabulary."""
+    """Create relations. An entity that is missing at an end gets its type from the vocabulary."""
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
@@ -64,7 +64,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item, edge in zip(wanted, edges, strict=True):
         relation = _relation(item)
         if edge in new or rows.add_relation(c, *edge, by):
-            new.discard(edge)  # a repetition in the payload is not new
+            new.discard(edge)  # an edge listed twice is new only once
             created.append(relation)
         else:
             statement.detach_relation(relation)
@@ -73,7 +73,7 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add to each entity the texts that it lacks. Raises NotFound for an unknown entity."""
+    """Add to each entity the observations that it lacks. Raises NotFound for an unknown entity."""
     results = []
     statement = _Statement(c, payload, by)
     for item in payload["observations"]:
@@ -104,7 +104,7 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add and return the texts that an existing entity lacks and that were not forgotten."""
+        """Add to an existing entity the observations it lacks, unless forgotten; return them."""
         c = self._c
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
@@ -119,8 +119,8 @@ class _Statement:
         return added
 
     def with_ends(self, items: Sequence[Payload]) -> tuple[list[Any], dict[str, int], list[str]]:
-        """Create the missing ends of relations. Returns the relations whose ends are not forgotten,
-        the row numbers of entities by name, and the names of the created entities.
+        """Create the entities that are missing at the ends of relations. Returns the relations
+        whose ends are not forgotten, all row numbers by name, and the created names.
         """
         ids = rows.entity_ids(self._c, [item[end] for item in items for end in ("from", "to")])
         wanted, created = [], []
@@ -136,7 +136,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and texts of it from their record: they are now stated directly."""
+        """Detach an entity and these observations from records: they are now stated directly."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -159,7 +159,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, with refused names as `forgotten`, and the complete inverse."""
+        """Return the result, which lists refused names as `forgotten`, and the whole inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

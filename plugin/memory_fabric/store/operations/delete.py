@@ -16,12 +16,12 @@ from memory_fabric.store.operations import kind, remember, restore, rows, tombst
 from memory_fabric.store.operations.kind import Kind, Result, step
 from memory_fabric.text import many
 
-# Domains to which a deletion is limited; None for all domains.
+# The domains to which a deletion is limited; None for no limit.
 Domains = Sequence[str] | None
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete entities and their rows; `only` limits this to some domains. Ignore unknown names."""
+    """Delete entities and their rows, in the domains `only` if given. Ignore unknown names."""
     only = payload.get("only")
     removed, handed = rows.nothing(), []
     of_entity = f"o.entity = ? AND {_within(only, 'o')}"
@@ -45,7 +45,7 @@ def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete texts of entities; `only` limits this to some domains. Ignore unknown texts."""
+    """Delete observations, in the domains `only` if given. Ignore unknown observations."""
     only = payload.get("only")
     where = "o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND "
     where, matches = where + _within(only, "o"), []
@@ -57,8 +57,8 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete relations, but not their ends; `only` limits this to some domains. Ignore unknown
-    relations.
+    """Delete relations but not the entities at their ends, in the domains `only` if given. Ignore
+    unknown relations.
     """
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
@@ -69,9 +69,9 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added.
 
-    An undo restores all of these except turns, whose text is in no operation. A later statement
-    with the same content also restores it, but replaying an older statement does not. `only` limits
-    the deletion to some domains.
+    An undo restores everything except turns, because operations do not contain the text of turns. A
+    later statement with the same content restores it, too, but not the replay of an older
+    statement. With `only`, content of other domains is kept.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")
@@ -79,7 +79,7 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
         row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
         if row and (only is None or row[0] in only):
             result["deleted"] += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
-            # Reading the transcript again must not add the turn.
+            # Without a tombstone, a second reading of the transcript would add the turn again.
             tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
     deletions, names = payload.get("deletions") or (), payload.get("entityNames") or ()
     if not deletions and not names:
@@ -92,7 +92,7 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
             buried += map(tombstones.of_entity, called)
         for row in rows.observations(c, "e.name = ?", (name,)):
             buried.append(tombstones.of_observation(name, row["text"]))
-    if only is not None:  # tombstones have no domain and would apply to other domains, too
+    if only is not None:  # a tombstone has no domain, so it would apply to other domains, too
         buried = []
     single, undo_single = delete_observations(c, {"deletions": deletions, "only": only}, by)
     whole, undo_whole = delete_entities(c, {"entityNames": names, "only": only}, by)
@@ -103,8 +103,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and their graph rows, and reopen the records that they superseded. Local
-    records are not in the inverse. If `bury` is False, no tombstone is set.
+    """Delete records and their graph rows, and reopen the records that they superseded. The inverse
+    does not restore local records. If `bury` is False, no tombstone is set.
     """
     undo, touched, buried = list[dict[str, Any]](), list[str](), list[list[Any]]()
     links: list[remember.Link] = []
@@ -125,7 +125,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # In reverse order: a row that two of the records stated was deleted with the later record.
+    # In reverse order: a row that two of the records stated was deleted with the second of them.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
@@ -140,7 +140,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Attribute rows to records of other domains that also state them; return groups for undo."""
+    """Attribute rows to records of other domains that also state them; return groups to undo it."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

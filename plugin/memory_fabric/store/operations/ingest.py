@@ -1,4 +1,4 @@
-"""Operations on ingested texts: accept, finish, drop.
+"""Operations on ingested texts: accept a text, mark it as processed, drop it.
 
 The table `intake` contains each text as it was received. The memories extracted from the text are
 stored by separate operations.
@@ -20,8 +20,8 @@ _NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
 
 
 def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Queue a text. If its idempotency key is known, the result has `repeated`, and `conflict` for
-    other content. A payload's `outcome` is that of a text that was dropped after its processing.
+    """Queue a text. If its idempotency key is known, the result has `repeated`, and also `conflict`
+    if the content differs. With `outcome`, the text is stored as already processed.
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
@@ -55,7 +55,7 @@ def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete texts from the ingest queue in any state, but keep the records made of them."""
+    """Delete texts from the ingest queue, in any state, but keep the records made from them."""
     back, dropped = [], 0
     for id_ in dict.fromkeys(payload["ids"]):
         row = c.execute("SELECT body, state, result FROM intake WHERE id = ?", (id_,)).fetchone()
@@ -69,7 +69,7 @@ def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def digest(value: Payload) -> str:
-    """Return a hash of a text's content, by which two texts with the same key are compared."""
+    """Return a hash of a text's content, to compare two texts that have the same key."""
     content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
     import hashlib  # imported late: it loads OpenSSL, and few hooks need it

@@ -1,6 +1,6 @@
 """The class of a kind of operation, checks of its payloads, and phrases that describe changes.
 
-Anyone can edit queues and journals, so a payload is checked before it is applied.
+Anyone can edit the files of queues and journals, so a payload is checked before it is applied.
 """
 
 import sqlite3
@@ -23,16 +23,18 @@ class Kind(NamedTuple):
     """One kind of operation.
 
     `shape` has the shapes of the payload's fields, in the format that `fits` accepts. `apply` runs
-    inside the transaction of `write`, with a redacted payload of that shape. It returns its result
-    and its inverse: steps `{"kind", "payload"}` that, applied in order, restore the former state.
+    inside the transaction of `write`, with a redacted payload of that shape. It returns a result
+    and an inverse: steps `{"kind", "payload"}` that, applied in order, restore the former state.
     `touched` in a result lists entities that may have become orphans. `describe` returns a phrase
-    for a payload and its inverse. `derive`, if any, returns the inverse of a payload whose content
-    was all new. If `is_logged` is False, the operation may not be a step of an inverse either.
+    for a payload and its inverse. `derive`, if given, returns the inverse for a payload whose
+    content was all new. If `is_logged` is False, the operation may not be a step of an inverse
+    either.
 
-    A kind with `items` changes entities in the database that has them; other kinds change only one
-    database. `items` are the payload's list and the fields of an item with names of entities;
-    `answers` are the result's list and the fields that identify an item. A kind whose shape has
-    `apart` adds only to the caller's domain, and one with `only` deletes only in these domains.
+    A kind with `items` changes each entity in the database that contains it; other kinds change
+    only one database. `items` are the payload's list and those fields of an item that contain names
+    of entities; `answers` are the result's list and the fields that identify an item. A kind whose
+    shape has `apart` adds only to the caller's domain; with `only`, it deletes only in the listed
+    domains.
     """
 
     shape: Payload
@@ -50,7 +52,7 @@ def step(kind: str, **payload: Any) -> dict[str, Any]:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Return True if a value has a shape: a type, an object's fields, `[shape]` or a check."""
+    """Return True if a value has this shape: a type, a check, `[shape]`, or an object's fields."""
     if isinstance(shape, type):
         return type(value) is int if shape is int else isinstance(value, shape)
     if isinstance(shape, dict):
@@ -62,7 +64,7 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def options(**shapes: Any) -> dict[str, Check]:
-    """Return checks for optional fields: None is accepted, another value must have the shape."""
+    """Return checks for optional fields: a value may be None; otherwise it must have the shape."""
     return {name: partial(_fits_or_is_missing, shape) for name, shape in shapes.items()}
 
 
@@ -71,7 +73,7 @@ def _fits_or_is_missing(shape: Any, value: Any) -> bool:
 
 
 RECORD = {"type": str, "what": str, "id": str}
-# Fields in the order of the reference server, which answers of the graph tools keep.
+# In the order of the reference server, which the answers of the graph tools keep.
 RELATION = {"from": str, "to": str, "relationType": str}
 TEXTS = {"entityName": str, "observations": [str]}
 ROWS = {
@@ -82,7 +84,7 @@ ROWS = {
 
 
 def joined(parts: Sequence[str], by: str = "; ") -> str:
-    """Join the first few of these parts into one text, for the description of a change."""
+    """Join the first few of these phrases into one text, for the description of a change."""
     return first_of(parts, MAX_NAMES, by)
 
 

@@ -1,7 +1,7 @@
 """The table of all kinds of operations, and the code that uses it: checks, undo, stored inverses.
 
-The content of an import is usually new. Its inverse would repeat every text of its payload, and
-took a sixth of a large database. So an inverse that can be derived from its payload is not stored.
+The content of an import is usually new. Its inverse would repeat every text of its payload: such
+inverses took a sixth of a large database. So an inverse that can be derived is not stored.
 """
 
 import json
@@ -24,7 +24,7 @@ from memory_fabric.store.operations import (
 from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
 # Stored in place of an inverse that can be derived from the payload. It contains no letters, so
-# that a purge of words cannot damage it.
+# that a purge of certain words cannot damage it.
 FOLLOWS = "[[]]"
 
 
@@ -65,7 +65,7 @@ def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _is_step(value: Any) -> bool:
-    """Return True for a valid step of an inverse. An undo is not one, because undos would nest."""
+    """Return True for a valid step of an inverse. An undo is no valid step: undos must not nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
         return False
     return KINDS[value["kind"]].is_logged and value["kind"] != "undo"

@@ -1,4 +1,4 @@
-"""Operations of runs over past sessions. Rows of `meta` list the turns of a run, without texts."""
+"""Operations of `learn` runs over past sessions. Rows of `meta` list a run's turns by uuid."""
 
 import json
 from sqlite3 import Connection
@@ -11,15 +11,15 @@ from memory_fabric.store.operations.kind import Kind, Result, options, step
 from memory_fabric.text import index_extra
 
 TURNS, SESSION = "turns", "session"
-# The offset for a session that was unknown before the run.
+# The offset that is saved for a session that was unknown before the run.
 UNKNOWN = -1
-# Prefix of the key in `meta` for a session that a run has begun and not finished.
+# The prefix of the key in `meta` for a session that a run has begun but not finished.
 OPEN = "learning "
 _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, ?2) > 0)"
 
 
 def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add turns, each once by its uuid and unless forgotten; `batch` is the run's id, if any."""
+    """Add turns, unless they are known by uuid or forgotten; `batch` is the run's id, if any."""
     added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -38,13 +38,13 @@ def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Begin a run. Nothing changes yet; the inverse deletes the turns that the run adds."""
+    """Begin a run. This changes nothing yet; the inverse deletes the turns that the run adds."""
     return {"learning": payload["batch"]}, [step("unlearn", batch=payload["batch"])]
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Delete a run's turns, and reset its sessions so that they can be read again. Turns and
-    sessions with erased words are kept. This operation has no inverse.
+    sessions from which a purge erased words are kept. This operation has no inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
@@ -59,7 +59,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
         finish_session(c, session)
         where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
-            # A session that was continued since the run is kept: its own hooks update it.
+            # If the session went on after the run, its row is kept: its own hooks update it.
             unused = f"{where} AND loaded_at = '' AND prompts = 0"
             c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:
@@ -70,13 +70,13 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
-    """Save that a run reads a session from `offset`; the session is open until `finish_session`."""
+    """Save from which offset a run reads a session, and that the session is not finished."""
     _mark(c, _key(batch, SESSION, session), [session, offset])
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
 
 
 def finish_session(c: Connection, session: str) -> None:
-    """Delete the mark set by `mark_session`: the run has read the session to its end."""
+    """Delete the mark set by `mark_session`, because the run has read the session to its end."""
     c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
 
 

@@ -1,6 +1,6 @@
 """Operations on entity names: add and remove aliases, merge several entities into one.
 
-The graph tools match names exactly; capture and recall also look entities up by alias.
+The graph tools match names exactly; capture and recall also find an entity by its aliases.
 """
 
 import json
@@ -27,8 +27,8 @@ _CLAIMING = (
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add aliases to an entity, except names that other entities have. Raises NotFound for an
-    unknown entity, BadInput if all aliases are refused.
+    """Add aliases to an entity, except names that another entity has. Raises NotFound if the entity
+    is unknown, BadInput if no alias can be added.
     """
     name = payload["entity"]
     id_ = _existing(c, name)
@@ -54,7 +54,7 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add those aliases that no other entity has meanwhile: the inverse of `unalias`."""
+    """Add the aliases that no other entity has got in the meantime: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     pairs = [(name_key(other), other) for other in payload["aliases"]]
@@ -63,7 +63,7 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove aliases of an entity, and what records state about it under these names."""
+    """Remove aliases of an entity. Records' statements under these names no longer concern it."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -76,8 +76,8 @@ def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Merge entities into one: rows keep author, time and order, and equal rows become one.
-    Relations among the entities are removed, and their names become aliases. Raises NotFound.
+    """Merge entities into one: rows keep their author, time and order, and equal rows become one.
+    Relations among these entities are removed, and old names become aliases. Raises NotFound.
     """
     into = payload["into"]
     _existing(c, into)
@@ -145,7 +145,7 @@ def _moved(
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # This user's own statement comes first, and a row that the target has keeps its number.
+        # This user's rows come first; of these, one that already has the target's form is kept.
         same.sort(key=_is_of_others)
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])
@@ -162,7 +162,7 @@ def _is_of_others(row: Row) -> bool:
 
 
 def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
-    """Delete and return the tombstones of the observations that the merge adds to the entity."""
+    """Delete and return the tombstones of observations that the merge adds to the entity `into`."""
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
         return []
     texts = [row["text"] for group in groups for row in group["in"]["observations"]]

@@ -1,8 +1,8 @@
 """Operations that add and remove other users' records, from a shared journal or a team's log.
 
-These stay separate from this user's records: their source is `journal`, they add nothing to the
+These records stay separate from this user's: their source is `journal`, they add nothing to the
 graph, supersede no record of this user, and a journal cannot pin them. Neither operation is logged:
-the journal has the text, and removing the records undoes reading it.
+the journal has the content, and to undo the reading, the records are removed.
 """
 
 import json
@@ -15,8 +15,8 @@ from memory_fabric.store.operations import remember
 from memory_fabric.store.operations.kind import RECORD, Kind, Result
 
 TRUST = "foreign"
-# Prefixes of keys in `meta`, followed by the path of a shared journal. Values: the journal's stamp
-# when it was last read, the checksums of its lines by record id, the count of unreadable lines.
+# Prefixes of keys in `meta`; the path of a shared journal follows. The values, all from the last
+# reading of the journal: its stamp, checksums of its lines by record id, count of unreadable lines.
 STAMP, LINES, UNREADABLE = "shared:", "shared-lines:", "shared-unreadable:"
 _CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category confidence "
@@ -29,14 +29,14 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store the current content of a shared journal; return counts of added and deleted records.
+    """Store the current content of a shared journal; return counts of stored and deleted records.
 
-    `records` are new or changed records, `forgotten` ids that the journal marks as forgotten,
+    `records` are new or changed records, `forgotten` the ids that the journal marks as forgotten,
     `here` all its ids, `sums` checksums of the lines that were read. A record that is no longer in
     the journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
     """
     place, stored = payload["place"], []
-    of_team = f"{_OF_TEAM} ?"  # the team's log proves the author of these records
+    of_team = f"{_OF_TEAM} ?"  # for these records, the team's log proves who wrote them
     for value in payload["records"]:
         if c.execute(of_team, (f"r:{value['id']}",)).fetchone() is None:
             old = records.find(c, "id = ?", (value["id"],))
@@ -44,7 +44,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
             stored += [record] if record is not None else []
     for record in stored:
         records.put(c, record, [])
-    # Links come last, because a record may refer to any other record of the same journal.
+    # Links are set last, because a record may refer to any other record of the same journal.
     successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
     for record in stored:
         set_successor(c, record, successors[record.id])
@@ -64,7 +64,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete the records read from journals, and the journals' state; keep a team's records."""
+    """Delete records and state that were read from journals. Records of a team are kept."""
     del payload, by
     not_of_team = f"NOT EXISTS ({_OF_TEAM} 'r:' || records.id)"
     deleted = c.execute(f"DELETE FROM records WHERE {not_of_team} {_THEIRS}").rowcount
@@ -76,13 +76,13 @@ def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def sums(c: Connection, place: str) -> dict[str, int]:
-    """Return the checksums of a journal's lines when it was last read, by record id."""
+    """Return the checksums that the lines of a journal had when it was last read, by record id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
     return dict(json.loads(row[0])) if row else {}
 
 
 def is_of_others(record: Record) -> bool:
-    """Return True if the record is another user's, read from a journal or a team's log."""
+    """Return True if another user wrote the record: it comes from a journal or a team's log."""
     return record.source == OTHERS
 
 
@@ -95,8 +95,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's record as it is to be stored; None if this user wrote or forgot it. Pin
-    and successor are those of `old`, as stored. `any_forgotten` is False if no tombstone exists.
+    """Return another user's record in its stored form; None if this user wrote or forgot it. `old`,
+    the stored version, gives pin and successor. `any_forgotten` is False if no tombstone exists.
     """
     if old is not None and not is_of_others(old):
         return None
@@ -111,15 +111,15 @@ def claimed_record(
     )
     if any_forgotten and remember.is_forgotten(c, record):
         return None
-    # A record of this user that superseded the old record also supersedes the new one.
+    # If a record of this user superseded the old version, it also supersedes the new version.
     if old and old.superseded_by and not _is_others(c, old.superseded_by):
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     return record
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record with its successor, if that is also another user's. A successor of
-    this user would give the claim authority.
+    """Link a replaced record to its successor, if the successor is another user's, too. A record of
+    this user must not support what another user claims.
     """
     is_other = successor not in ("", record.id) and not record.superseded_by
     if is_other and _is_others(c, successor):
@@ -131,7 +131,7 @@ def _is_others(c: Connection, id_: str) -> bool:
 
 
 def drop(c: Connection, id_: str, *, pinned: bool) -> int:
-    """Delete another user's record, a pinned one only with `pinned`; return the count deleted."""
+    """Delete another user's record, a pinned one only if `pinned` is set. Return 1 if deleted."""
     unpinned = f"DELETE FROM records WHERE id = ? {_THEIRS} AND (pinned = 0 OR ?)"
     deleted = c.execute(unpinned, (id_, pinned)).rowcount
     if deleted:
@@ -142,7 +142,7 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
-    """Return the record ids that other clones' journals had when last read, or a team's log has."""
+    """Return the ids of records in a team's log, or in other clones' journals when last read."""
     others = "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?"
     keys = c.execute(others, (len(LINES), LINES, LINES + place)).fetchall()
     ids = {id_ for (key,) in keys for id_ in sums(c, key.removeprefix(LINES))}
@@ -155,7 +155,7 @@ def note_any(c: Connection) -> None:
 
 
 def held_by_journal(c: Connection) -> set[str]:
-    """Return the record ids that shared journals had when last read, without a team's records."""
+    """Return the ids of records in shared journals when last read, except a team's records."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

@@ -2,12 +2,12 @@
 
 An active record that is not local also adds its text to its entities (BR-11). Graph rows that a
 record added have its id. They are deleted with the record, unless another record states the same
-content, or it was also stated directly.
+content, or the user stated it directly.
 
 A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` supersedes the record `id` at
-that time (if both are empty, `id` is open), and `was` is the former state of `id`. A link is set
-only if the record is still in the state `was`. So repeating an operation has no effect, and a
-record that something else has superseded meanwhile is not changed.
+this time (if both are empty, `id` is reopened), and `was` is the former state of `id`. A link is
+set only if `id` is still in the state `was`. So repeating an operation has no effect, and a record
+that another operation has superseded in the meantime is not changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,9 +26,9 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Makes the keys of texts larger than any CRC-32; a tombstone without a text has the key 0.
+# Added to a checksum, so that a text's key is larger than any CRC-32. 0 is the key for no text.
 _OF_TEXTS = 1 << 32
-# Keys of evidence that change when a person keeps a record, and fields that people change.
+# Keys of evidence that change when the user keeps a record; fields of a record that people change.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
@@ -36,22 +36,22 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store a record and its graph rows; a repetition only strengthens the known record.
 
-    The result has `record` as stored (None if it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it, but not if that was only heard in a prompt or is
-    an `echo` of an earlier statement. A forgotten record returns only when the user states it again
-    later. Records listed in `supersedes` are superseded, if `models.may_close` allows this. With
-    `past`, the record is from an old session and may be stored again after an undo.
+    The result has `record` as stored (None if it was forgotten earlier), and `repeated`. A
+    candidate becomes active when a second session states it, unless the second statement is only
+    from a prompt or an `echo` of an earlier one. A forgotten record returns only if the user states
+    it again later. Records listed in `supersedes` are superseded if `models.may_close` allows this.
+    With `past`, the record is from an old session and may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
-    # This record may have come back from a shared journal as another user's before it is stored.
+    # A shared journal may have contained this record, which was then stored as another user's.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # If a record with this text has been superseded, a statement from before that time, which is
-    # read late, repeats that record. A later statement makes a new record.
+    # If a record with this text was superseded, a statement from an earlier time, read only now,
+    # repeats that record. A statement from a later time makes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -69,21 +69,21 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
-    # A program must not strengthen its own statement by repeating it, nor a more trusted one.
+    # A program must strengthen neither its own statement by repeating it nor a more trusted one.
     is_own = (old.source, old.agent) == (models.INGEST, new.agent)
     is_own = is_own and new.session in ("", old.session)
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
-    # Without a session it is unknown whether this is another statement or the same one. A statement
-    # heard only in a prompt waits for the user or a note, even if it is repeated often.
+    # Without a session id, this may be the same statement read twice. A statement found only in a
+    # prompt stays a candidate until the user or a note confirms it, however often it is repeated.
     second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
         stored = stored._replace(evidence=_with_stated(old, new))
         against = list(dict.fromkeys([*models.contradicted(old), *models.contradicted(new)]))
         if len(against) > len(models.contradicted(old)) and stated_at(new) > stated_at(old):
-            # The repeated statement is now newer than the one that it contradicts.
+            # The repeated statement is now newer than the statement that it contradicts.
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
     if stored == old and sessions == seen:
@@ -99,7 +99,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # Other operations set and remove links; only a record that was deleted keeps its own link.
+    # Other operations set and remove links; only a deleted record is stored with its own link.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -114,7 +114,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set the links whose records are still in the expected state; the inverse resets them."""
+    """Set the links whose records are still in the expected state. The inverse resets the links."""
     fitting = [link for link in payload["links"] if _set(c, link)]
     return {"links": len(fitting)}, links_back(fitting)
 
@@ -122,8 +122,8 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
     """Supersede the records that `new` may supersede; return the links that were set.
 
-    `stored` is the record that contains `new`: it may be an older one that `new` repeats. The
-    trust of `new` decides, and the permission is checked again here, within the transaction.
+    `stored` is `new` itself, or the older record that `new` repeats. The permission depends on the
+    trust of `new`; it is checked again here because this is within the transaction.
     """
     if stored.status != "active":
         return []
@@ -137,7 +137,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen the records that a deleted one superseded, or link them to its successor."""
+    """Reopen the records that a deleted record superseded, or link them to its own successor."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -148,7 +148,7 @@ def reopen(c: Connection, deleted: Record) -> list[Link]:
 
 
 def links_back(links: Sequence[Link]) -> Steps:
-    """Return the operation that resets these links to their former state; empty for none."""
+    """Return the operation that resets these links to their former state; empty without links."""
     back = [
         {"id": link["id"], **link["was"], "was": {"by": link["by"], "at": link["at"]}}
         for link in reversed(links)
@@ -170,8 +170,8 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 class Change(NamedTuple):
-    """How replacing a record changed the graph: `lifted` rows (None if unchanged), `groups` that
-    reverse changes of other records' rows, and operations that `undo` the rest.
+    """How storing a record changed the graph: `lifted` rows (None if unchanged), `groups` that
+    reverse changes of other records' rows, and `undo`, the operations that reverse everything else.
     """
 
     lifted: Any = None
@@ -187,7 +187,7 @@ def _replace(
     old_rows: Any = None,
     by: Provenance | None = None,
 ) -> Change:
-    """Store the record's row, and replace its graph rows with new ones or with `old_rows`."""
+    """Store the record's row, and replace its graph rows by new rows, or by `old_rows` if given."""
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
         return Change()
@@ -200,7 +200,7 @@ def _replace(
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
-    """Return the text, entities and relations that a record adds to the graph, or ()."""
+    """Return the text, entities and relations that a record adds to the graph; () for nothing."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
     return (models.text_with_reason(record), record.entities, record.relations)
@@ -213,7 +213,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
     guard = tombstones.StatementGuard(c, by)
 
     def entity_for(name: str, kind: str = "") -> int | None:
-        """Return the number of the entity with this name, created if needed; None if forgotten."""
+        """Return the entity's row number, and create it if needed; None if it was forgotten."""
         id_ = rows.variant_id(c, name)
         if id_ is not None or guard.refuse_entity(name):
             return id_
@@ -239,7 +239,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Delete the graph rows that no other record states; return all rows that the record stated."""
+    """Return all graph rows that a record states; delete those that no other record states."""
     claimed = rows.claimed(c, record.id)
     c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
     for table in ("observations", "relations", "entities"):
@@ -264,7 +264,7 @@ def _said_by(record: Record) -> Provenance:
 
 
 def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
-    """Store a record's graph rows again, after a name changed its meaning; return the inverse."""
+    """Store a record's graph rows again after a name changed its meaning. Return the inverse."""
     lifted = remove_from_graph(c, record)
     return [put_op(record, seen_in, lifted), *tombstones.op(_add_to_graph(c, record))]
 
@@ -276,10 +276,10 @@ def names_of(record: Record) -> list[str]:
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that the new one repeats: with the same id, or the same text and scope.
+    """Return the record that the new record repeats: one with its id, or with its text and scope.
 
-    An open question never repeats its answer, nor a failure a success. A record of another user
-    is never repeated: the new record is stored as this user's own.
+    A question does not count as a repetition of its answer, nor a failure of a success. Another
+    user's record is never repeated, because the new record must be stored as this user's own.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
         return None if models.contradict(old, new) else (old, seen)
@@ -288,7 +288,7 @@ def _same(c: Connection, new: Record) -> records.Stored | None:
 
 
 def _with_same_text(c: Connection, new: Record, where: str, *values: Any) -> records.Stored | None:
-    """Return this user's record of the same text, scope and domain that matches the condition."""
+    """Return this user's record with the text, scope and domain of `new` that fulfils `where`."""
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
     alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
     same = (pair for pair in alike if records.have_same_text(pair[0], new))
@@ -300,7 +300,7 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # Entities that were learned since must not raise the confidence of a sentence read again.
+    # If a sentence is read again, entities learned in the meantime must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
     quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # newly quoted
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
@@ -313,7 +313,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # Text added from a less trusted statement would be read with the trust of the older record.
+    # Otherwise text of a less trusted statement would be read with the trust of the older record.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,
@@ -329,7 +329,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Merge a repetition's evidence into the record's, unless the repetition has less trust."""
+    """Return the record's evidence, merged with the repetition's unless that has less trust."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}
@@ -345,17 +345,17 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
-    """Return True if the record or its text was forgotten, and this statement cannot restore it."""
+    """Return True if the record or its text was forgotten and this statement may not restore it."""
     if tombstones.is_set(c, new.id):
         return True
     last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
     (at,) = c.execute(last, (key_sum(new),)).fetchone()
-    # A statement that is read late may have been made before the record was forgotten.
+    # A statement that is read only now may have been made before the record was forgotten.
     return at is not None and (new.trust != "user" or stated_at(new) <= at)
 
 
 def key_sum(record: Record) -> int:
-    """Return a checksum of the record's text: a tombstone must not contain the text itself."""
+    """Return a checksum of the record's text, for tombstones, which must not contain the text."""
     return _OF_TEXTS + checksum(f"{record.scope}\n{record.domain}\n{same_form(record.what)}")
 
 
@@ -378,7 +378,7 @@ def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
         return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
     # A repetition is not stored, so the description has the id of the first statement.
     first = {**payload["record"], "id": former[0]["id"]}
-    # Only a person who keeps a candidate states it again with the candidate's own id.
+    # A repetition with the candidate's own id is always the user's decision to keep the candidate.
     is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"
     verb = "kept" if is_kept else "strengthened"
     return f"{verb} {kind.record_phrase(first)}{replaced}"

@@ -1,6 +1,6 @@
 """Operations that restore graph rows, or replace rows with others: inverses of other operations.
 
-Later changes have priority: a row that has been forgotten since is not restored, a row that has
+Later changes have priority: a row whose content has been forgotten is not restored, a row that has
 been added again is not changed, and a row that no longer exists is not replaced.
 """
 
@@ -25,7 +25,7 @@ _INSERT: dict[str, Callable[..., Any]] = {
 
 
 def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Insert deleted rows again: the inverse of a deletion."""
+    """Insert rows that were deleted. This is the inverse of a deletion."""
     new, changed = put_back(c, payload, by)
     texts = ((row["entity"], row["text"]) for row in new["observations"])
     deletions = [{"entityName": name, "observations": [text]} for name, text in texts]
@@ -38,14 +38,14 @@ def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Of the listed entities, delete those that have neither observations nor relations."""
+    """Delete those of the listed entities that have neither observations nor relations."""
     removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
     rows.remove(c, removed)
     return {"deleted": len(removed["entities"])}, [step("restore", **removed)]
 
 
 def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Replace groups of rows with others, each if all its rows exist: the inverse of `merge`."""
+    """Replace each group of rows with others, if all its rows exist. The inverse of `merge`."""
     back = replace(c, payload["groups"], by)
     return {"replaced": len(back)}, op(back)
 
@@ -53,11 +53,11 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
-    """Insert deleted rows again, with their old numbers if these are free.
+    """Insert deleted rows again, with their old row numbers if these are free.
 
-    Returns the inserted rows, and groups for `replace` that undo changes of existing rows. With
-    `claim_again`, existing rows are attributed to their former record again. A row whose entity is
-    missing is skipped.
+    A row whose entity is missing is skipped. With `claim_again`, existing rows are attributed to
+    their former record again. Returns the inserted rows, and the groups with which `replace` can
+    undo changes of existing rows.
     """
     new, changed = rows.nothing(), []
     for table in _ENDS:
@@ -79,8 +79,8 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each group with its rows `in`, if all of `out` exist; return the
-    groups that undo this. An entity that is only in `out` is deleted if nothing refers to it.
+    """Replace the rows `out` of each group with its rows `in`, if all rows in `out` exist; return
+    the groups that undo this. An entity that is only in `out` is deleted if nothing refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
@@ -101,13 +101,13 @@ def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Gr
 
 
 def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
-    """Return a group for `replace` with rows of one table only."""
+    """Return a group for `replace` whose rows all belong to one table."""
     sides = {"out": list(out), "in": list(incoming)}
     return {side: rows.nothing() | {table: some} for side, some in sides.items()}
 
 
 def op(groups: Sequence[Group]) -> Steps:
-    """Return the operation that applies `replace` to these groups; empty if there are none."""
+    """Return the operation that applies `replace` to these groups; empty without groups."""
     return [step("replace_rows", groups=list(groups))] if groups else []
 
 
@@ -117,8 +117,8 @@ def ends_in(table: str, some: Iterable[Row]) -> list[str]:
 
 
 def _claim_existing(c: Connection, table: str, existing: Row, row: Row, again: bool) -> list[Group]:
-    """Attribute an existing row to its former record again; return the groups that undo this."""
-    # An observation without a record was stated directly and remains independent of records.
+    """Attribute an existing row to the former record of `row`; return the groups that undo this."""
+    # An observation without a record was stated directly, so it is not attributed to a record.
     has_source = existing["record"] or table == "entities"
     if again and has_source and existing["record"] != row["record"]:
         rows.hand_to(c, rows.nothing() | {table: [existing]}, row["record"], row["domain"])
@@ -153,7 +153,7 @@ def _live(c: Connection, wanted: Payload) -> Rows | None:
 
 
 def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
-    """Delete the entities that are only in `out` of a group, and the aliases that `in` lacks."""
+    """Delete entities that are only in `out` of a change, and aliases that are not in its `in`."""
     for row in live["entities"]:
         after = _named(change["in"], row["name"])
         if not after:
@@ -166,7 +166,7 @@ def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
-    """Insert the new entities of a group and update the existing ones; return all stored rows."""
+    """Insert a change's new entities and update the existing ones; return their rows as stored."""
     before = {row["name"]: row for row in live["entities"]}
     incoming = change["in"].get("entities") or ()
     new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
@@ -192,7 +192,7 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return the observations and relations to insert, the first of each with current claims."""
+    """Return the rows to insert; the first observation and first relation get current claims."""
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
@@ -209,7 +209,7 @@ def _incoming(live: Rows, change: Payload) -> Rows:
 
 
 def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[Row]:
-    """Return a list with the existing row that has the same content; empty if there is none."""
+    """Return a list with the existing row of the same content; empty if there is no such row."""
     if table == "entities":
         return rows.entities(c, "e.name = ?", (row["name"],))
     if table == "observations":
@@ -218,7 +218,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Return a complete row without deleted records; None if only forgotten records stated it."""
+    """Return the complete row, without deleted records; None if all its records are forgotten."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
@@ -237,7 +237,7 @@ def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
 
 
 def _pairs(value: Any) -> list[list[str]]:
-    """Return the valid pairs [key, alias] in a list of a payload, which may contain anything."""
+    """Return the valid pairs [key, alias] in a payload's list, which may contain anything else."""
     pairs = [part for part in value if isinstance(part, list)] if isinstance(value, list) else []
     return [p for p in pairs if len(p) == 2 and all(isinstance(text, str) for text in p)]
 

@@ -15,19 +15,19 @@ from memory_fabric.text import index_extra, name_key
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
-# Source, type and target of a relation, as in the columns of its row.
+# The source, type and target of a relation; entities are given by row number.
 Edge = tuple[int, str, int]
 
-# The oldest builds of SQLite allow 999 bound values in one statement.
+# Old builds of SQLite allow at most 999 bound values in one statement.
 MAX_VALUES = 999
 CHUNK = 900
-# A large graph is read in parts, so that it is never in memory as a whole.
+# A large table is read in portions, so that it is never in memory as a whole.
 ROWS_AT_ONCE = 5_000
-# The type of an entity that is known only as the end of a relation.
+# The type of an entity about which nothing is known except a relation.
 UNKNOWN_TYPE = "unknown"
 
 _STATED = "record trust source session agent domain created_at"
-# For each table, the columns by their names in a row, and the tables from which they are read.
+# For each table: its columns, by their names in a row, and the SQL for what follows FROM.
 _TABLES: dict[str, tuple[dict[str, str], str]] = {
     "entities": (
         {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
@@ -45,7 +45,7 @@ _TABLES: dict[str, tuple[dict[str, str], str]] = {
         "JOIN entities AS t ON t.id = r.target",
     ),
 }
-# For each table, the condition for this user's own rows.
+# For each table, the SQL condition that selects this user's own rows.
 _OWN = {
     "entities": "said_by = ''",
     "relations": "said_by = ''",
@@ -54,19 +54,19 @@ _OWN = {
 
 
 def nothing() -> Rows:
-    """Return a dictionary with an empty list of rows for each graph table."""
+    """Return an empty result: a dictionary with an empty list of rows for each graph table."""
     return {"entities": [], "observations": [], "relations": []}
 
 
 def type_of_end(name: str) -> str:
-    """Return the type for a new entity at a relation's end, by the vocabulary, or `unknown`."""
+    """Return the vocabulary's type for a new entity at a relation's end, or else `unknown`."""
     from memory_fabric.language.vocabulary import entity_type  # imported late: rarely needed
 
     return entity_type(name) or UNKNOWN_TYPE
 
 
 def entity_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with exactly this name; None if there is none."""
+    """Return the row number of the entity with exactly this name; None if it does not exist."""
     row = c.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
     return int(row[0]) if row else None
 
@@ -77,7 +77,7 @@ def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of entities by name key, the oldest first, for the keys that have any."""
+    """Map each name key that an entity has to the names of its entities, the oldest first."""
     names: dict[str, list[str]] = {}
     query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
     for key, name in _among(c, query, keys):
@@ -86,13 +86,13 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Of these entities, given by row number, return those that a record added."""
+    """Return the row numbers of those of these entities that were added by a record."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
-    """Return the relations in this list that exist."""
+    """Return those of the given relations that exist in the database."""
     existing: set[Edge] = set()
     for some in _chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))
@@ -106,7 +106,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with this name, or else with this alias or name key."""
+    """Return the row number of the entity with this name, or else with an alias or key like it."""
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -117,7 +117,7 @@ def variant_id(c: Connection, name: str) -> int | None:
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """Return the row number of exactly this observation of an entity, in `domain` if given."""
+    """Return the row number of an entity's observation with exactly this text (in `domain`)."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -127,14 +127,14 @@ def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | No
 
 
 def relation_id(c: Connection, source: int, kind: str, target: int) -> int | None:
-    """Return the row number of exactly this relation; None if there is none."""
+    """Return the row number of exactly this relation; None if it does not exist."""
     same = "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?"
     row = c.execute(same, (source, kind, target)).fetchone()
     return int(row[0]) if row else None
 
 
 def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return the rows of a table that match the condition, with their aliases or claims."""
+    """Return matching rows of a table, with their aliases (entities) or claims (other tables)."""
     columns, source = _TABLES[table]
     query = f"SELECT {', '.join(columns.values())} FROM {source} WHERE {where}"
     fetched = c.execute(f"{query} ORDER BY {table[0]}.id", values).fetchall()
@@ -151,13 +151,13 @@ def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[
     return [row | {"claims": by_row.get(row["id"], [])} for row in rows]
 
 
-# Functions of (connection, condition, values) that return rows: entities (alias `e`), observations
-# (`o`, with their entity `e`), and relations (`r`, with their ends `s` and `t`).
+# Functions of (connection, condition, values) that return rows. In the condition, an entity is `e`,
+# an observation `o` (its entity `e`), a relation `r` (the entities at its ends `s` and `t`).
 entities, observations, relations = (partial(_find, table) for table in _TABLES)
 
 
 def own(c: Connection, table: str) -> Iterator[Row]:
-    """Yield this user's own rows of a table, the oldest first; some thousand are read at once."""
+    """Yield this user's own rows of a table, the oldest first. They are read in large portions."""
     (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
     for first in range(1, most + 1, ROWS_AT_ONCE):
         where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
@@ -172,12 +172,12 @@ def count_own(c: Connection) -> tuple[int, int, int]:
 
 
 def by_number(c: Connection, table: str, id_: int | None) -> list[Row]:
-    """Return a list with the row of this number in a table; empty if there is none."""
+    """Return a list with the table's row of this number; empty if the row does not exist."""
     return _find(table, c, f"{table[0]}.id = ?", (id_,))
 
 
 def relation_of(c: Connection, item: Payload) -> list[Row]:
-    """Return a list with the row of this relation, given by names; empty if there is none."""
+    """Return a list with the row of a relation between names; empty if it does not exist."""
     same = "s.name = ? AND r.type = ? AND t.name = ?"
     return relations(c, same, (item["from"], item["relationType"], item["to"]))
 
@@ -189,13 +189,13 @@ def aliases_of(c: Connection, entity: int) -> list[list[str]]:
 
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
-    """Of the entities with these names, return the rows without observations and relations."""
+    """Return the rows of those of these entities that have neither observations nor relations."""
     where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return [id] of the oldest record about an entity, [""] if only stated directly, or []."""
+    """Return [id of the oldest record about an entity], [''] for direct statements only, or []."""
     oldest = (
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 UNION ALL "
         "SELECT record, id FROM relations WHERE source = ?1 OR target = ?1) "
@@ -205,7 +205,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return the observations and relations that a record states, and entities that it added."""
+    """Return the observations and relations that a record states, and the entities it added."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     return {
         "entities": entities(c, "e.record = ?", (record,)),
@@ -223,7 +223,7 @@ def add_entity(c: Connection, name: str, kind: str, by: Provenance, record: str 
 def add_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, record: str = ""
 ) -> list[str]:
-    """Add the texts that the entity lacks, each once and in order; return the added texts."""
+    """Add the observations that the entity lacks, each once and in order; return their texts."""
     added = new_texts(c, entity, texts, by)
     for text in added:
         row = by._asdict() | {"created_at": by.at, "record": record, "text": text}
@@ -234,7 +234,7 @@ def add_texts(
 def add_relation(
     c: Connection, source: int, kind: str, target: int, by: Provenance, record: str = ""
 ) -> bool:
-    """Add the relation unless it exists; return True if it was added."""
+    """Add the relation unless it exists. Return True if it was added."""
     row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
     return insert_relation(c, None, source, target, row)
 
@@ -242,8 +242,8 @@ def add_relation(
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return, in order, the texts that an entity lacks; with `apart`, lacks in the caller's domain.
-    A text that only other team members have stated counts as lacking; their row is deleted.
+    """Return, in order, the texts that an entity lacks; with `apart`, in the caller's domain. A
+    text that only other team members have stated counts as lacking; their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -257,7 +257,7 @@ def new_texts(
 
 
 def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
-    """Insert an entity's row and aliases, with this row number if given; return the row number."""
+    """Insert an entity's row and aliases; return its row number, which is `id_` if given."""
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
     values = {"id": id_, "said_by": row.get("said_by", "")} | {name: row[name] for name in copied}
     values |= {"key": name_key(row["name"]), "extra": index_extra(row["name"])}
@@ -267,7 +267,7 @@ def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
 
 
 def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload) -> None:
-    """Insert an observation's row, with this row number if given."""
+    """Insert an observation's row, with the row number `id_` if given."""
     copied = ("text", "record", "trust", "source", "session", "agent", "domain", "created_at")
     values = {"id": id_, "entity": entity} | {name: row[name] for name in copied}
     extra = index_extra(f"{name_of(c, entity)} {row['text']}")
@@ -275,7 +275,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload
 
 
 def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
-    """Insert a relation, or make another user's relation this user's own. Return True if so."""
+    """Insert a relation, or make another user's relation this user's own. Return True if done."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
@@ -299,11 +299,11 @@ class NewRows:
     """New entities and observations of one operation, which `insert` stores in few statements.
 
     Each `INSERT` is a savepoint, at which FTS5 writes its buffer to the database: one statement for
-    each row costs four times as much as one for a hundred rows. `pending` contains the numbers of
-    the entities that have rows to insert.
+    each row costs four times as much as one for a hundred rows. `pending` has the row numbers of
+    the entities for which rows are queued.
     """
 
-    # Columns with the same value in all rows come first, so that each value is bound once.
+    # Columns with a common value in all rows come first, so that each common value is bound once.
     _ENTITIES = (
         "INSERT INTO entities (domain, created_at, updated_at, record, said_by, id, name, key, "
         "type, extra) VALUES "
@@ -321,14 +321,14 @@ class NewRows:
         self.pending: set[int] = set()
 
     def add_entity(self, name: str, kind: str) -> int:
-        """Queue an entity with a new name for `insert`; return the entity's row number."""
+        """Queue a new entity, whose name must not exist; return its future row number."""
         self._last += 1
         self._entities.append((self._last, name, name_key(name), kind, index_extra(name)))
         self.pending.add(self._last)
         return self._last
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> None:
-        """Queue observations for `insert` that the entity with this number and name lacks."""
+        """Queue new observations of the entity with this row number and name."""
         for text in texts:
             self._observations.append((entity, text, index_extra(f"{name} {text}")))
             self.pending.add(entity)
@@ -354,7 +354,7 @@ class NewRows:
 
 
 def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
-    """Add pairs (key, alias) whose key is not in use, and index them; return the added pairs."""
+    """Add and index pairs (key, alias), except keys that are in use; return the added pairs."""
     free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
     added = [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]
     if added:
@@ -375,13 +375,13 @@ def remove_aliases(c: Connection, entity: int, keys: Iterable[str]) -> list[list
 
 
 def remove(c: Connection, rows: Rows) -> None:
-    """Delete these rows; no other row may refer to a deleted entity."""
+    """Delete these rows. No other row may refer to an entity among them."""
     for table in ("observations", "relations", "entities"):
         c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to a record, or to none (""), and to `domain` or else the record's domain."""
+    """Attribute rows to a record ('' for none), and to `domain`, or else to the record's domain."""
     for table, some in rows.items():
         c.executemany(
             f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
@@ -410,7 +410,7 @@ def _insert(c: Connection, table: str, values: Payload) -> sqlite3.Cursor:
 
 
 def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows of a query for many values, some hundred at once; their marks replace `{}`."""
+    """Yield the rows of a query for many values; `{}` in it gets some hundred placeholders."""
     for some in _chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)
 

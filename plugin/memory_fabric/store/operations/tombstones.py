@@ -1,7 +1,7 @@
 """Tombstones: rows without texts that keep forgotten content from being stored again.
 
-A record's tombstone contains the record's id, that of an entity or observation a digest. A later
-statement of the same content, except in an import or a journal, removes the tombstone.
+A record's tombstone has the record's id; the tombstone of an entity or observation has a digest. A
+later statement of the same content removes the tombstone, unless it is from an import or a journal.
 """
 
 from collections.abc import Iterable
@@ -18,17 +18,17 @@ REPEATING = ("import", "journal")
 
 
 def of_entity(name: str) -> str:
-    """Return the id of the tombstone of an entity."""
+    """Return the id that a tombstone of this entity has."""
     return "entity:" + _digest(name)
 
 
 def of_observation(name: str, text: str) -> str:
-    """Return the id of the tombstone of one observation of an entity."""
+    """Return the id that a tombstone of this observation of an entity has."""
     return "observation:" + _digest(f"{name}\n{text}")
 
 
 def of_turn(uuid: str) -> str:
-    """Return the id of the tombstone of a turn of a session."""
+    """Return the id that a tombstone of this turn of a session has."""
     return f"turn:{uuid}"
 
 
@@ -38,19 +38,19 @@ def is_set(c: Connection, id_: str) -> bool:
 
 
 def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
-    """Return True if the text with this key (see `remember.key_sum`) was forgotten since a time."""
+    """Return True if the text with this key (of `remember.key_sum`) was forgotten after `since`."""
     last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
     return any(database.row(last, (key, since)) for database in databases)
 
 
 def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
-    """Set a tombstone; return a list with its row, or an empty list if it existed already."""
+    """Set a tombstone; return a list with its row, empty if the tombstone existed already."""
     cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
     return [[id_, key, at]] if cursor.rowcount > 0 else []
 
 
 def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set and delete tombstones; delete one only if its row is exactly as in the payload."""
+    """Set tombstones, and delete those whose rows are exactly as in the payload."""
     lifted = []
     for row in payload["remove"]:
         same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
@@ -62,13 +62,13 @@ def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
-    """Return the operation that sets tombstones and deletes others; empty if there are none."""
+    """Return the operation that sets tombstones and deletes `lifted` ones; empty for neither."""
     return [step("tombstones", add=rows, remove=lifted or [])] if rows or lifted else []
 
 
 class StatementGuard:
-    """A check of a statement against tombstones: `forgotten` lists the names that it refused, and
-    `lifted` the tombstones that it deleted.
+    """A check of a statement against tombstones. `forgotten` lists the names that were refused, and
+    `lifted` the tombstones that were deleted because of the statement.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
@@ -82,18 +82,18 @@ class StatementGuard:
         self.lifted: list[list[Any]] = []
 
     def refuse_entity(self, name: str) -> bool:
-        """Return True if this entity, which does not exist, must not be created."""
+        """Return True if this missing entity was forgotten and must not be created."""
         return self._any and self._refuses(of_entity(name), name)
 
     def refuse_text(self, name: str, text: str) -> bool:
-        """Return True if this observation, which the entity lacks, must not be added."""
+        """Return True if this missing observation was forgotten and must not be added."""
         return self._any and self._refuses(of_observation(name, text), name)
 
     def _refuses(self, id_: str, name: str) -> bool:
         row = self._c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return False
-        # A queued change may be older than the user's request to forget.
+        # A queued statement may be older than the user's request to forget its content.
         if self._by.source in REPEATING or self._by.at < row[2]:
             self.forgotten[name] = None
             return True
