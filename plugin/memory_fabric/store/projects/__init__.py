@@ -1,1 +1,1 @@
-"""Projects: the project of a folder, and links between projects."""
+"""Projects: which project a folder belongs to, and how the user links or splits projects."""

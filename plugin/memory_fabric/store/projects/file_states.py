@@ -1,7 +1,7 @@
-"""Versions of the files that records mention, to flag a record if such a file has changed since.
+"""The state of each file that a record mentions, to flag the record if the file has changed since.
 
 States are local: they are not journalled, shared or exported, and a trigger deletes them with their
-record. They are saved when nobody waits (`update`), and compared when a record is shown
+record. They are saved at a time when nobody waits (`update`), and compared when a record is shown
 (`changed`). Only regular files inside the worktree are read.
 """
 
@@ -18,13 +18,13 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 from memory_fabric.store.projects import identity
 
-# Limits: files of a record, words of its text that are tried as paths, characters of a path.
+# Limits: files of a record, candidates for a path in its text, and characters of a path.
 MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
-# For a larger file no blob id is computed: only a change of its size is noticed.
+# For a larger file, no blob id is computed; only a change of the file's size is noticed.
 MAX_BLOB_BYTES = 2 << 20
-# Limits of one `update`: records, and bytes of files. The next one continues.
+# Limits of one call of `update`: records, and bytes of files. The next call continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Limits while a person waits: files of a record, and their size if the time differs (0.4 ms).
+# Limits while the user waits: files of a record, and size of a file to be read again (0.4 ms).
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
@@ -32,7 +32,7 @@ _ENDS = ".:!?…"
 
 
 class FileState(NamedTuple):
-    """One version of a file: path from the top of the worktree, git's blob id, size, time."""
+    """The state of a file: path from the top of the worktree, git's blob id, size, time."""
 
     path: str
     blob_id: str
@@ -41,8 +41,8 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Save the states of files that new or changed records mention; return the count of records.
-    Raises StoreUnavailable, DeadlinePassed.
+    """Save the states of files that new or changed records mention; return the count of these
+    records. Raises StoreUnavailable, DeadlinePassed.
     """
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
@@ -58,7 +58,7 @@ def update(memory: BaseMemory) -> int:
     limit, records, read_bytes = deadline.current(), [], 0
     for id_, what, why, body in due:
         limit.check("files that records name")
-        # Where a rule applies, and the files that a fix changed.
+        # The evidence may contain the condition of a rule, or the files that a fix changed.
         evidence = json.loads(body).get("evidence") or {}
         fixed = evidence.get("files")
         paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
@@ -71,7 +71,7 @@ def update(memory: BaseMemory) -> int:
     with database.transaction(durable=False) as c:
         for id_, what, why, states in records:
             reworded = "SELECT 1 FROM records WHERE id = ?1 AND (what, why) IS NOT (?2, ?3)"
-            # A record that was reworded meanwhile is read again the next time.
+            # A record that was reworded in the meantime is left for the next call.
             if c.execute(reworded, (id_, what, why)).fetchone() is None:
                 c.execute("DELETE FROM files_due WHERE record = ?", (id_,))
                 c.execute("DELETE FROM file_states WHERE record = ?", (id_,))
@@ -87,11 +87,11 @@ def changed(
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
-    """Return the changed files of these records: by record id, path -> CHANGED or GONE.
+    """Map record ids to their changed files: each file's path, with CHANGED or GONE.
 
-    At most `max_files` of each record are compared. If only the time differs, as after a
-    checkout, a file of at most `max_bytes` is compared by its blob id; a larger one counts as
-    unchanged. Returns nothing if the database cannot be read in time.
+    At most `max_files` of each record are compared. If only a file's time differs, as after a
+    checkout, its blob id is compared; but a file of more than `max_bytes` then counts as unchanged.
+    Returns an empty mapping if the database cannot be read in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -100,7 +100,7 @@ def changed(
     except StoreUnavailable as error:
         memory.fail(f"files that records name: {error}")
         return {}
-    except DeadlinePassed:  # a memory without its flag is better than no memory
+    except DeadlinePassed:  # a memory without its flag is better than none
         deadline.current().postpone("files that records name")
         return {}
     if not rows:
@@ -117,7 +117,7 @@ def changed(
 
 
 def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
-    """Return the files of a record, each with SAME, CHANGED or GONE; too slow for a hook."""
+    """Return the record's files, each with SAME, CHANGED or GONE. Too slow for a hook."""
     database = _database(memory)
     rows = _rows(database, [record_id]) if database is not None else []
     root = _folders(memory)[0] if rows else ""
@@ -125,12 +125,12 @@ def of_record(memory: BaseMemory, record_id: str) -> dict[str, str]:
 
 
 def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
-    """Return the changed files of all records of all domains; too slow for a hook."""
+    """Return the changed files of all records, by record id. Too slow for a hook."""
     return changed(memory, None, MAX_FILES, MAX_BLOB_BYTES)
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
-    """Return the states of files whose paths are in these texts, relative to root or `folder`."""
+    """Return the states of files whose paths, from root or `folder`, are in these texts."""
     states: dict[str, FileState] = {}
     for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
@@ -144,8 +144,8 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Save no states for the records of a batch, whose files may have changed since. Raises
-    StoreUnavailable.
+    """Make `update` skip the records of a batch, because their files may have changed since the
+    records were made. Raises StoreUnavailable.
     """
     with database.transaction(durable=False) as c:
         c.execute(
@@ -163,12 +163,12 @@ def _database(memory: BaseMemory) -> Database | None:
 def _folders(memory: BaseMemory) -> tuple[str, str]:
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
-    # A linked worktree may be inside the main one, which is the project's root.
+    # Not the project's root: a linked worktree may be inside the main worktree, which is the root.
     return identity.worktree_of(folder), folder
 
 
 def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]]:
-    """Return the states of these records (of all: None), in the order of the records."""
+    """Return the states of these records' files, in the order of `ids`; all states for None."""
     columns = "f.record, f.path, f.blob_id, f.size, f.mtime_ns"
     if ids is None:
         return database.rows(f"SELECT {columns} FROM file_states AS f ORDER BY f.record, f.path")
@@ -180,12 +180,12 @@ def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]
 
 
 def paths_in(texts: Iterable[str]) -> list[str]:
-    """Return the words that look like paths: in backquotes, or with a slash or a dot inside."""
+    """Return what looks like a path in these texts: in backquotes, or with a slash or a dot."""
     paths: dict[str, None] = {}
     for text in texts:
         for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
             word = word.strip().rstrip(_ENDS).removeprefix("./")
-            head, colon, tail = word.partition(":")  # before a line number
+            head, colon, tail = word.partition(":")  # a line number may follow
             path = head if colon and tail[:1].isdigit() else word
             is_plain = not any(part in path for part in ("\0", "\n", "://"))
             fits = is_plain and 2 < len(path) <= MAX_PATH_CHARS
@@ -210,7 +210,7 @@ def _state(root: str, path: str) -> FileState | None:
     if len(content) == status.st_size:
         import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
-        # The same hash as of `git hash-object --no-filters`.
+        # Computed like git's own id, by `git hash-object --no-filters`.
         blob = b"blob %d\0%b" % (len(content), content)
         blob_id = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
     return FileState(inside, blob_id, status.st_size, status.st_mtime_ns)

@@ -1,7 +1,7 @@
-"""The projects of this home for the page and for commands: a list, and the memory of one project.
+"""The projects of this home, for the page and for commands: their list, and the memory of each.
 
-Reading them changes nothing: no folder is registered, and a database of an older release is neither
-migrated nor repaired.
+Reading a project changes nothing: no folder is registered, and a database of an older release is
+neither migrated nor repaired.
 """
 
 import os
@@ -23,7 +23,7 @@ Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
-    """A project in the list; `readable` is False if its database could not be read."""
+    """A project in the list. `readable` is False if its database could not be read."""
 
     id: str
     name: str
@@ -34,15 +34,15 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of another project. Only the first change opens its database for writing."""
+    """The memory of another project. Its database is opened for writing only for a change."""
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
-        # The state of the files of each copied database at the time of copying.
+        # For each copied database, the stamps of its files at the time of copying.
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """Return True if the project's folder, or its folder in home, is now another one."""
+        """Return True if the project, as registered, now has another folder or other details."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -60,7 +60,9 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: a view is created as usual. Raises StoreUnavailable for an old release."""
+        """Return None, so that views are created as usual. Raises StoreUnavailable if a database is
+        of an older release.
+        """
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."
@@ -80,7 +82,7 @@ def _stamps(path: str) -> Stamps:
 
 
 def memory_of(settings: Settings, project_id: str) -> Memory:
-    """Return the memory of a project of this home. Raises NotFound for an unknown id."""
+    """Return the memory of a project of this home. Raises NotFound if the id is unknown."""
     registry = registry_file.read_registry(settings.home)
     if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
         problem = f"There is no project {project_id[:40]!r} in this home."
@@ -93,7 +95,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects that have memories (in this domain), the last changed first."""
+    """Return the projects that have memories (in `domain`, if given), the last changed first."""
     registry = registry_file.read_registry(home)
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
     listed = []
@@ -144,7 +146,7 @@ def _folders(registry: Registry, id_: str) -> list[str]:
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:
-    """Return a summary for programs, with a folder in the user's home as `~/…`."""
+    """Return the summary for JSON output; a folder in the user's home is written as `~/…`."""
     folder = summary.folder
     if user_home and folder.startswith(os.path.join(user_home, "")):
         folder = "~" + folder[len(user_home.rstrip(os.sep)) :]

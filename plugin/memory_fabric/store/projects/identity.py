@@ -1,9 +1,9 @@
 """The identity of a folder: keys that are read from its files, without a subprocess.
 
-A project is known by the real path of its git common directory, or of a folder without git; the
-folder itself proves these keys. A normalised git remote, and a repository to which a `.git` file
-points without a link back, are only claims: an unpacked archive can have them, too. They count if
-no other project has them or the user trusts them (docs/decisions/0035). A basename is never enough.
+A project is identified by the real path of its git common directory, or of a folder without git.
+The folder itself proves these keys. A normalised git remote, or a repository to which a `.git` file
+points without a link back, is only a claim: an unpacked archive can have it, too. A claim counts if
+no other project has it or the user trusts it (docs/decisions/0035). A basename never counts.
 """
 
 import os
@@ -12,9 +12,9 @@ from memory_fabric.models import Identity
 from memory_fabric.store import files
 
 LOCAL_FOLDER = os.path.join(".claude", "memory")
-# The part of a path that shows that a repository belongs to a submodule.
+# If a path contains this, the repository is that of a submodule.
 MODULES = f"{os.sep}modules{os.sep}"
-# Size limits of git's files in general, and of files that contain only a path.
+# Size limits of git's files in general, and of files that contain nothing but a path.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES = 1 << 20, 4 << 10
 MAX_REFS_BYTES = 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
@@ -23,7 +23,7 @@ MAX_PATH_CHARS = 4096
 
 
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
-    """Return the folder of the local tier: in the project's root, or in home if unsuitable."""
+    """Return the folder of the local tier: in the project's root, or in home if root is unfit."""
     local = os.path.join(root, LOCAL_FOLDER)
     real_root = os.path.realpath(root)
     is_unsuitable = (
@@ -49,11 +49,11 @@ def normalised_remote(url: str, root: str = "") -> str:
     if url.lower().startswith("file:"):
         if url[5:7] == "//":
             url = url[7 + len(url[7:].partition("/")[0]) :]
-    elif marked:  # scheme://user@host:port/path
+    elif marked:  # form: scheme://user@host:port/path
         authority, slash, path = address.partition("/")
         host, colon, port = authority.rpartition("@")[2].partition(":")
         host = host if scheme[:1].isalpha() and slash and (port.isdigit() or not colon) else ""
-    else:  # user@host:path; a single letter before the colon is a drive
+    else:  # form: user@host:path; one letter before the colon is a drive
         place, colon, path = url.partition(":")
         host = place.rpartition("@")[2]
         is_host = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
@@ -64,7 +64,7 @@ def normalised_remote(url: str, root: str = "") -> str:
 
 
 def identify(folder: str) -> Identity:
-    """Read the identity of a folder, given by its real path, from the folder's files."""
+    """Return the identity of a folder, read from its files. `folder` is a real path."""
     top = _up_to_git(folder)
     deleted: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
@@ -77,7 +77,7 @@ def identify(folder: str) -> Identity:
     is_main = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if is_main else top
     name = os.path.basename(root)
-    if not is_main and MODULES not in common:  # a bare repository has its folder's name
+    if not is_main and MODULES not in common:  # a bare repository is named after its folder
         name = os.path.basename(common)
         name = os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
     remote = stated["url"]
@@ -94,7 +94,7 @@ def identify(folder: str) -> Identity:
 
 def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str, str]) -> Identity:
     """Return the identity of a folder whose `.git` points to a repository that does not point back.
-    A separate repository (`--separate-git-dir`) belongs to the first folder that points to it.
+    A repository made with `--separate-git-dir` belongs to the first folder that points to it.
     """
     key = _key("git", common)
     is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
@@ -112,7 +112,7 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
 
 
 def _key(kind: str, path: str) -> str:
-    """Return a key as text; a path that is not UTF-8 is escaped and remains unique."""
+    """Return a key of this kind; a path that is not UTF-8 is escaped and remains unique."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -121,9 +121,9 @@ def _key(kind: str, path: str) -> str:
 
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
-    """Return a folder's git common directory, True if it is proved, and the repository's settings.
-    If `.git` points elsewhere, the target must point back: by `gitdir` of a linked worktree in the
-    repository's own `worktrees`, or by `core.worktree` of a submodule.
+    """Return a folder's git common directory, whether it is proved, and the repository's settings.
+    If `.git` points to another folder, this must point back: by the file `gitdir` of a worktree in
+    the repository's `worktrees`, or by the setting `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -137,7 +137,7 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
-    if not back:  # may be in worktree-specific settings
+    if not back:  # the setting may be specific to the worktree
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
     return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
@@ -148,7 +148,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def worktree_of(folder: str) -> str:
-    """Return the top folder of the worktree that contains a folder, or else the folder itself."""
+    """Return the top folder of the worktree that contains `folder`; without one, `folder`."""
     return _up_to_git(folder) or folder
 
 
@@ -161,8 +161,8 @@ def _up_to_git(folder: str) -> str | None:
 
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
-    """Return the real path of the git directory that all worktrees share, from the `.git` of one.
-    `own` is the worktree's git directory ('' for none), if the caller has read it already.
+    """Return the real path of the git directory that all worktrees share. `dot_git` is the `.git`
+    of a worktree, `own` its git directory ('' for none), if the caller has read that already.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -170,13 +170,13 @@ def common_directory(dot_git: str, own: str | None = None) -> str:
         return os.path.realpath(dot_git)
     shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
-        # A pruned worktree still points here: its directory is two levels below the common one.
+        # A pruned worktree still has its pointer: to a directory two levels below the common one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
 
 def git_directory(dot_git: str) -> str:
-    """Return the git directory to which a `.git` file points; empty if it does not point to one."""
+    """Return the git directory to which a `.git` file points; '' if it points to none."""
     pointer = git_text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""
@@ -184,7 +184,7 @@ def git_directory(dot_git: str) -> str:
 
 
 def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Return the text of one of git's files; empty if it is missing or not text."""
+    """Return the content of one of git's files; '' if the file is missing or not text."""
     try:
         text = files.read_text(path, max_bytes) or ""
     except OSError as error:
@@ -195,7 +195,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Return `url` of origin or the first remote, `worktree` and `bare` of core; '' if missing."""
+    """Return `url` of origin or of the first remote, and core's `worktree` and `bare`; or ''."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""
@@ -222,7 +222,7 @@ def _plain(path: str, keep_root: bool = False) -> str:
 
 
 def commit_at(folder: str) -> str:
-    """Return the commit that is checked out in a folder, read without a subprocess; '' if none."""
+    """Return the commit that is checked out in a folder, without running git; '' if none is."""
     dot_git = os.path.join(worktree_of(folder), ".git")
     own = dot_git if os.path.isdir(dot_git) else git_directory(dot_git) or dot_git
     commit = git_text(os.path.join(own, "HEAD")).strip()

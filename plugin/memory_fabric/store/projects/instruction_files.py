@@ -1,7 +1,7 @@
-"""Instruction files from which records are derived: their last state, and the records of each.
+"""Instruction files from which records are derived: each file's last state, and its records.
 
-A row of `meta` in the project's database lists the project's files, a row in the user's database
-those in the user's home (`~/…`): names, sizes, times and ids of records, but no texts.
+A row of `meta` in the project's database lists the project's files; a row in the user's database
+lists files in the user's home (`~/…`). A list has names, sizes, times and record ids, but no texts.
 """
 
 import json
@@ -13,14 +13,14 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 
 KEY = "instructions"
-# The size of a file that does not exist.
+# Stands for the size of a file that does not exist.
 GONE = -1
 
 
 class Followed(NamedTuple):
-    """A file when it was last read: size, time (ns), ids of its records, and files that import it.
+    """A file as last read: size, time (ns), ids of its records, and names of files that import it.
 
-    `via` also has the names of links to the file. `domain` is the domain of its records.
+    `via` also has the names of links to the file. `domain` is the domain of the file's records.
     """
 
     size: int
@@ -48,12 +48,12 @@ def save(database: Database, followed: Mapping[str, Followed]) -> None:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of the database that lists a file of this name: "user" or "project"."""
+    """Return the kind of database in which a file of this name is listed: "user" or "project"."""
     return "user" if name.startswith("~") else "project"
 
 
 def path_of(memory: BaseMemory, name: str) -> str:
-    """Return the path of a followed file; '' if this memory lacks the home or project for it."""
+    """Return the path of a followed file; '' if this memory has no project or user home for it."""
     if name.startswith("~"):
         home = memory.settings.user_home
         return os.path.join(home, name[2:]) if home else ""
@@ -61,7 +61,7 @@ def path_of(memory: BaseMemory, name: str) -> str:
 
 
 def stamp(path: str) -> tuple[int, int]:
-    """Return size and time (ns) of a file; GONE and 0 if it cannot be read."""
+    """Return a file's size and time (ns), or GONE and 0 if the file cannot be read."""
     try:
         status = os.stat(path)
     except OSError:
@@ -70,7 +70,7 @@ def stamp(path: str) -> tuple[int, int]:
 
 
 def changed(memory: BaseMemory) -> dict[str, int]:
-    """Return the sizes of files that have changed since, by name; costs one `stat` per file."""
+    """Return the sizes, by name, of files that changed after they were read. One `stat` each."""
     sizes = {}
     for database in memory.databases():
         for name, file in load(database).items():
@@ -82,8 +82,8 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the ids of records from those files that a client shows its model (by patterns)."""
-    # A folder below the root has its own instructions, which the client reads only there.
+    """Return the ids of records from files that the client itself reads, given by patterns."""
+    # Folders below the root may have instructions, too, but the client reads them only there.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
     return frozenset(
         id_

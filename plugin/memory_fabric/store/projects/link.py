@@ -1,8 +1,8 @@
 """Links of a folder to another project, and splits into a new project, as the user decides.
 
-A folder's own keys (its repository or path, but not a remote, which others may share) are assigned
-to a project and marked as settled, so that they decide from then on. If the folder was the last one
-of its former project, that project's current memory is copied, and the original is kept. Rows are
+A folder's own keys (its repository or path, but not a remote, which other folders may share) are
+assigned to a project and marked as settled: from then on they decide. If its former project has no
+other folder, the current memory of that project is copied, and the original is kept. Rows are
 inserted in the same way as by an undo, so that they can be removed again.
 """
 
@@ -28,7 +28,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 class KnownProject(NamedTuple):
-    """A project of this home; `asked` if the question about its folder's claim is not answered."""
+    """A project of this home; `asked` is True while a question about its folder's claim is open."""
 
     id: str
     name: str
@@ -43,9 +43,9 @@ class KnownProject(NamedTuple):
 class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
-    `before` has each of these keys with the id of its project until now, or ''. `left` are the
-    projects that have no folder after the change. `undoes` is the saved undo information, if the
-    plan is an undo.
+    `before` has each of these keys with the id of its present project, or ''. `left` are the
+    projects that will have no folder. `undoes` is the undo information saved by the change to be
+    undone.
     """
 
     action: str
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Count of records and entities that a link copies from projects without another folder."""
+        """Count of records and entities that a link copies from projects left without a folder."""
         if self.action != "link":
             return 0
         return sum((left.records or 0) + (left.entities or 0) for left in self.left)
@@ -75,13 +75,13 @@ def _ids(home: str, registry: Registry) -> set[str]:
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
-    """Plan `link`, `split` or `undo` for this folder. Raises NotFound, BadInput."""
+    """Plan a `link`, `split` or `undo` for this folder. Raises NotFound, BadInput."""
     registry, place = _registry_and_identity(memory)
     old, own, home = _id(memory), _own(place), memory.settings.home
     if action == "undo":
         return _plan_undo(memory, registry, place)
     if action == "split":
-        # A folder with an open claim has a separate project already.
+        # A folder about whose claim the user has been asked has a separate project already.
         if place.own[0] not in registry.asked:
             old = registry_file.new_id(own[0], place.name, _ids(home, registry))
         return _plan(memory, registry, "split", old, own, place.name)
@@ -98,14 +98,14 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     others_of_old = {key for key, id_ in registry.keys.items() if id_ == old}
     others_of_old -= {*own, *place.claims}
     moved = own
-    # If the old project has no other folder, move this folder's claims, too.
+    # If the old project has no other folder, its claims move together with this folder.
     if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
         moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
     return _plan(memory, registry, "link", new, moved, place.name)
 
 
 def pending_question(memory: Memory) -> str:
-    """Return the unanswered question about this folder's claim; empty if there is none."""
+    """Return the unanswered question about the project that this folder claims, or ''."""
     if memory.project is None:
         return ""
     registry, place = _registry_and_identity(memory)
@@ -116,7 +116,7 @@ def pending_question(memory: Memory) -> str:
 
 def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
     last = next((registry.undo[key] for key in _own(place) if key in registry.undo), None)
-    last = last if isinstance(last, dict) else {}  # anyone may have edited the registry
+    last = last if isinstance(last, dict) else {}  # anyone may edit the file
     keys = last.get("keys")
     owners = filter(None, keys.values()) if isinstance(keys, dict) else [""]
     is_whole = all(map(is_project_id, [*owners, last.get("old")]))
@@ -129,9 +129,9 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Apply the plan and flush; return the count of copied records and entities. Raises
-    StoreUnavailable (then the links have not changed), BadInput if another process changed the
-    links meanwhile, and OSError.
+    """Apply the plan and flush; return the count of copied records and entities. Raises OSError;
+    StoreUnavailable if memory cannot be copied: no link has changed then; and BadInput if another
+    process has changed the links in the meantime.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
@@ -150,14 +150,14 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         names |= {project.id: project.name for project in (*plan.left, plan.old, plan.new)}
         registry_file.write_registry(home, changed, names)
     launch_marks.forget_places(home)
-    for id_ in left:  # copy the records that a session has added meanwhile
+    for id_ in left:  # copy records that sessions have added since the first copy
         path = _database(home, id_)
         try:
             if _last_operation(path) != last_seqs[id_]:
                 count += copy_into(new, path, _batch(id_), by)
         except StoreUnavailable as error:
             new.fail(f"{id_}: {error}")
-    if plan.undoes:  # undo the copying into the project that the folder leaves, too
+    if plan.undoes:  # undo the copying, too, in the project that the folder leaves
         project_memory = _memory_of(memory, plan.old.id)
         for id_ in plan.undoes.get("left") or ():
             copies = [c for c in changes.of_batch(project_memory, _batch(str(id_))) if not c.undone]
@@ -243,7 +243,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     keys: Sequence[str] = (wanted,)
     if os.path.isdir(wanted):
         keys = (wanted, *identity.identify(os.path.realpath(wanted)).keys)
-    elif os.path.isabs(wanted):  # the keys that a deleted folder may have had
+    elif os.path.isabs(wanted):  # keys that a deleted folder may have
         keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
     if owner := registry_file.owner_of(registry, keys):
         return owner
@@ -276,7 +276,7 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
 
 
 def _memory_of(memory: Memory, id_: str) -> Memory:
-    """Return the memory of another project, opened as if it were the project of this folder."""
+    """Return the memory of another project, opened as if this folder belonged to it."""
     assert memory.project is not None
     project = memory.project._replace(id=id_, others=())
     if memory.project.local.startswith(identity.folder_of(memory.settings.home, "")):
@@ -292,8 +292,8 @@ def _database(home: str, id_: str) -> str:
 def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
-    """Copy a database's own memories and unprocessed texts into this project, as one `batch`.
-    Returns the count of records and entities. Raises StoreUnavailable.
+    """Copy this user's memories and the unprocessed texts in the database at `path` into this
+    project, as one `batch`. Returns the count of records and entities. Raises StoreUnavailable.
     """
     source, count = open_database(path, "project", create=False), 0
     if source is None:
@@ -321,14 +321,14 @@ def _last_operation(path: str) -> int:
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
     stored = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
-    # Newest first, because an older record keeps its link only if the successor exists.
+    # The newest come first, because an older record keeps its link only if its successor exists.
     for record, sessions in stored:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
     copied = {record.id for record, _ in stored}
     for table in rows.nothing():
-        # An entity has no `claims`, only the record that added it.
+        # Entities have no `claims`, only `record`: the id of the record that added the entity.
         unclaimed = (row for row in rows.own(c, table) if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
@@ -338,5 +338,5 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _plain(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows without their numbers, which belong to other rows in another database."""
+    """Return the rows without row numbers, which are in use for other rows in another database."""
     return [{**row, "id": None} for row in listed]

@@ -1,9 +1,9 @@
 """The file `own.jsonl`, which proves which lines of a project's decisions.jsonl this home wrote.
 
 Its header has the project's id and location, signed with this home's key. For each line of the
-journal that was written here, it has a signature over the line and the header. The file must never
+journal that this home wrote, it has a signature over the line and the header. The file must never
 be shared, so it is not written unless the folder's `.gitignore` hides it from git. The location is
-the real path and the inode of the project's folder, which differ for a copy or an unpacked archive.
+the real path and the inode of the project's folder; a copy or an unpacked archive has others.
 """
 
 import os
@@ -15,15 +15,15 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.home import signing
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
-# The prefix of the key in `meta` for the journal's stamp when it was last checked.
+# The prefix of the key in `meta` for the stamp that the journal had when last checked.
 STAMP = "journal:"
-# The exceptions in the `.gitignore` of a shared folder (sharing.git.location).
+# The exceptions that a shared folder's `.gitignore` has (see sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 
 
 class Header(NamedTuple):
-    """Project, folder and inode of the lines. `waiting` is True until the user decides about lines
-    of unproved origin in the journal.
+    """The project, its folder and the folder's inode. `waiting` is True until the user decides
+    about lines in the journal whose origin is not proved.
     """
 
     project: str
@@ -38,7 +38,7 @@ def inode_of(root: str) -> int:
 
 
 def journal_of(memory: BaseMemory) -> str:
-    """Return the path of decisions.jsonl in the project's own folder; empty if there is none."""
+    """Return the path of decisions.jsonl in the project's own folder; '' if it does not exist."""
     project = memory.project
     if project is None or memory.mirror is not None:
         return ""
@@ -48,7 +48,7 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's stamps now and when last checked, or ''. Raises StoreUnavailable."""
+    """Return the journal's stamps: now, and at the last check, or ''. Raises StoreUnavailable."""
     path = journal_of(memory)
     if not path:
         return "", ""
@@ -59,7 +59,7 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
 
 
 def save_stamp(memory: BaseMemory) -> None:
-    """Save the journal's stamp after it was checked. Raises StoreUnavailable."""
+    """Save the journal's present stamp as that of the last check. Raises StoreUnavailable."""
     now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:
@@ -70,12 +70,12 @@ def save_stamp(memory: BaseMemory) -> None:
 
 
 def exists(folder: str) -> bool:
-    """Return True if the folder has an own.jsonl, no matter who wrote it."""
+    """Return True if the folder has an own.jsonl, whoever wrote the file."""
     return files.is_own_file(os.path.join(folder, NAME))
 
 
 def header(home: str, folder: str) -> Header | None:
-    """Return the header if this home's key proves it; None without a file, a key or a proof."""
+    """Return the header if it is signed with this home's key; None otherwise or without a file."""
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = signing.known_key(home)
@@ -83,13 +83,13 @@ def header(home: str, folder: str) -> Header | None:
 
 
 def is_stated_for(folder: str, expected: Header) -> bool:
-    """Return True if the header has this project and location; its signature is not checked."""
+    """Return True if the header states this project and location. Its signature is not checked."""
     stated = _first(folder)
     return all(stated.get(field) == getattr(expected, field) for field in Header._fields[:3])
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Append signatures of new lines of the journal, if own.jsonl is there. Raises OSError."""
+    """Append signatures of new journal lines to own.jsonl, if it exists. Raises OSError."""
     head = header(home, folder)
     if head is not None:
         key = signing.key_of(home)
@@ -98,7 +98,7 @@ def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Write own.jsonl with this header and signatures of these lines. Raises OSError."""
+    """Write own.jsonl with this header and signatures of these journal lines. Raises OSError."""
     try:
         ignored = files.read_text(os.path.join(folder, IGNORE)) or ""
     except OSError:
@@ -115,7 +115,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the lines that this home wrote, for the project and location in the header."""
+    """Return the lines that this home signed, for the project and location in the header."""
     key = signing.known_key(home)
     try:
         marks = files.read_lines(os.path.join(folder, NAME))[0] if key else []

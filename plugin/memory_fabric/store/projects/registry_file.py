@@ -1,10 +1,10 @@
 """The registry of this home: the project of each folder, by the folder's keys.
 
-`registry.json` assigns the keys to projects. Each project's folder has a card (`project.json`), a
-second copy of its keys, from which a lost or damaged registry is rebuilt. A repository's remote,
-and a repository to which a `.git` file points, are only claims: an unpacked archive can make them,
-too. If a new folder claims a known project, the folder gets a separate project, and the user is
-asked (docs/decisions/0035).
+`registry.json` assigns the keys to projects. Each project's folder in home has a card
+(`project.json`), a second copy of its keys, from which a lost or damaged registry is rebuilt. A
+repository's remote, or a repository to which a `.git` file points, is only a claim: an unpacked
+archive can make the same claim. If a new folder claims a known project, the folder gets a separate
+project, and the user is asked (docs/decisions/0035).
 """
 
 import os
@@ -22,11 +22,11 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 Cards = Mapping[str, Mapping[str, Any]]
 
 REMOTE = "remote:"
-# The file of all projects in home, and the file of one project in its folder.
+# The file of all projects in home, and the card of one project, in its own folder.
 REGISTRY, CARD = "registry.json", "project.json"
-# The text before the checksum in the registry file, in which the checksum is the last field.
+# The text in the registry file just before the checksum, which is the last field.
 SUM_MARK = ',\n "sum": "'
-# A prime below 2^30: a single flipped bit always changes the remainder.
+# A prime below 2^30, the modulus of the checksum: flipping one bit always changes the remainder.
 SUM_PRIME = 1_073_741_789
 _NO_TRUST = Trust()
 
@@ -34,7 +34,7 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """Return the project of a folder, and register a new folder if possible; None for no folder."""
+    """Return a folder's project, and register a new folder if possible; None if `folder` is ''."""
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
@@ -79,12 +79,12 @@ def _sum(text: str) -> int:
 
 
 def registry_stamp(home: str) -> files.Stamp:
-    """Return a value that changes with each write of the registry."""
+    """Return a value that changes whenever the registry is written."""
     return files.stamp(os.path.join(home, REGISTRY))
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and cards for `names` by id ('' keeps a name). Raises OSError."""
+    """Write the registry, and cards for `names` by id ('' keeps a card's name). Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -103,12 +103,12 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
 
 
 def registry_lock(home: str) -> files.Locked:
-    """Return the lock to acquire before the registry is read and changed."""
+    """Return the lock to be held while the registry is read and changed."""
     return files.Locked(os.path.join(home, REGISTRY + ".lock"))
 
 
 def read_card(home: str, id_: str) -> dict[str, Any]:
-    """Return a project's card with id, name and keys; empty if there is none."""
+    """Return a project's card with id, name and keys; empty if the project has no card."""
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
@@ -118,20 +118,20 @@ def read_cards(home: str) -> dict[str, dict[str, Any]]:
 
 
 def has_lost_card(home: str, id_: str) -> bool:
-    """Return True if a registered project lacks its card, which its registration wrote."""
+    """Return True if a registered project lacks the card that its registration wrote."""
     card = os.path.join(folder_of(home, id_), CARD)
     return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of the first settled key, or else of the first known one; '' for none."""
+    """Return the project of the first settled key, or of the first known key; '' without any."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects that have keys of this folder, if that is not settled."""
+    """Return the ids of other projects that have keys of this folder, unless that is settled."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -141,7 +141,7 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
 
 
 def place_owner(registry: Registry, folder: Identity) -> str:
-    """Return the project of a known folder; '' for a new folder, even if it claims a project."""
+    """Return a known folder's project; '' for a new folder, even if it claims a project."""
     keys = registry.keys
     if owner := owner_of(registry, folder.own):
         return owner
@@ -152,7 +152,7 @@ def place_owner(registry: Registry, folder: Identity) -> str:
 
 
 def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
-    """Return the registry with this folder's keys added; the same object if nothing is new."""
+    """Return the registry with this folder's keys added; the same object if all are known."""
     id_ = place_owner(registry, folder)
     if not id_ and (moved := _moved(home, registry, folder)):
         registry, id_ = moved
@@ -162,7 +162,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
         roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
         if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
             settled, asked = {*registry.settled}, {*registry.asked}
-            if id_:  # the folder gets a separate project, and the user is asked about the claim
+            if id_:  # the folder gets a separate project; the user is asked about its claim
                 settled.update(folder.own)
                 asked.add(folder.own[0])
             owners = {*registry.keys.values()}
@@ -176,7 +176,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
 
 
 def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
-    """Write the changed registry, and log a notice if the user must know. Raises OSError."""
+    """Write the changed registry, and log a notice if the user must be informed. Raises OSError."""
     before = former.keys
     changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
     names = dict.fromkeys(sorted(filter(None, changed)), "")
@@ -187,9 +187,10 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
         for id_ in {*now.keys.values()} - {*names}:
             keys = {key for key, owner in now.keys.items() if owner == id_}
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
-                names[id_] = ""  # '' keeps the name that the card has
+                names[id_] = ""  # '' keeps the card's name
     write_registry(home, now, names)
-    # late: only a changed registry needs it. A queue needs the key even if home is read-only.
+    # Imported late: needed only if the registry has changed. The key is made now because queues
+    # need it, even if home is read-only later.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -207,12 +208,12 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
 
 
 def project_ids(home: str) -> list[str]:
-    """Return the names of the projects' folders in home, which are their ids."""
+    """Return the project ids: the names of the projects' folders in home."""
     return files.names_in(os.path.join(home, "projects"))
 
 
 def _read(cards: Cards) -> Registry:
-    """Return the registry from the cards; the project that settled a key gets it."""
+    """Return a registry made from the cards; a key belongs to the project whose card settles it."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -246,7 +247,7 @@ def _set_aside(home: str, path: str, registry: Registry) -> None:
 
 
 def question(home: str, registry: Registry, folder: Identity) -> str:
-    """Return the question about a folder that claims another project; '' without a claim."""
+    """Return the question about a folder that claims another project; '' if it claims none."""
     other_id = next(iter(claimed(registry, folder)), "")
     if not other_id:
         return ""
@@ -263,7 +264,7 @@ def question(home: str, registry: Registry, folder: Identity) -> str:
 
 
 def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
-    """Return a readable, unused id from a name and a checksum of the key."""
+    """Return a readable id that is not in use, made from the name and a checksum of the key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
     ids = (f"{slug}-{checksum(f'{key}{salt or str()}'):08x}" for salt in count())
@@ -271,21 +272,22 @@ def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
 
 
 def folder_in(key: str) -> str:
-    """Return the folder of a key; for a `.git` directory, the folder that contains it."""
+    """Return the folder to which a key belongs: its path, or the folder that contains a `.git`."""
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
 
 
 def folders_in(keys: Iterable[str]) -> list[str]:
-    """Return the folders of these keys, each once; a remote has no folder."""
+    """Return the folders in these keys, each once. A remote's key has no folder."""
     folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
     return list(filter(os.path.isabs, dict.fromkeys(folders)))
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with the new path of a moved folder, and its project; None if no move is
-    proved. Proof: own lines signed for this inode, which no copy has, and for a path that is gone.
+    """Return the registry with a moved folder's new path, and the folder's project; None without
+    proof. Proof: an own.jsonl signed for this inode, which no copy has, and for a path that is
+    gone.
     """
     from memory_fabric.store.projects import own_lines
 
