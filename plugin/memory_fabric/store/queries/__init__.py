@@ -1,1 +1,1 @@
-"""Reading queries on the databases: search, graph, counts."""
+"""Queries that read the databases: search, graph, counts."""

@@ -1,10 +1,10 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
-A row must match one of the values of every filtered field; a row without the field does not match.
-Graph rows that a record added have the record's scope, project and category, other graph rows the
-scope and project of their database. A relation has a session, agent and type only through a record
-that states it. `projects` are case-folded names; an empty name means rows without a project tag,
-which belong to the database's own project. Domains are not filtered here (store.scoped_memory).
+For every field with a filter, a row must have one of the wanted values; it does not match if it has
+no such field. Graph rows that a record added have the scope, project and category of the record;
+others have the scope and project of their database. A relation has a session, agent and type only
+through a record that states it. `projects` are case-folded names; '' means rows without a project
+tag, which belong to the database's own project. Domains are filtered in store.scoped_memory.
 """
 
 import json
@@ -16,34 +16,34 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
 Group = Sequence[str]
-# The number of rows that contain one of these words, and the words.
+# A group's words, after the number of rows that contain any of them.
 Counted = tuple[int, list[str]]
 
-# Turns are stored in the project's database.
+# The scope of turns, because they are stored in the project's database.
 TURNS_SCOPE = "team"
-# Records that a session (the bound value) may see: all but local records of other sessions.
+# The records that one session, the bound value, may see: all except local records of others.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 NOTHING = "AND 0"
-# Rows of other users have a limit of their own: the limit divided by this number.
+# A query's limit is divided by this number for the rows of other users.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
 _CATEGORY_OF_RECORD = (
     "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
     "WHERE x.id = {record}), '') COLLATE NOCASE"
 )
-# Maximum number of words in a query: as many as are taken from a message.
+# Maximum number of words in a query. From a message, no more words are taken either.
 MAX_TERMS = 96
-# Maximum number of words to look up, in order to drop words that no row contains.
+# Maximum number of words for which rows are counted, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
 # A word in more than half of all rows has no weight in bm25, but ranking its rows costs the most.
-# Counting rows costs a twentieth of ranking; in a small store both are cheap.
+# Counting rows costs a twentieth of ranking them; in a small store, both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# Up to this number of matches, all are ranked (some 20 ms). Beyond it, a row must contain several
-# of the query's groups: as many as still match SPARE times the requested rows.
+# Up to RANKED_ROWS matches, all are ranked (some 20 ms). If there are more, a row must contain
+# several of the query's groups: as many as leave SPARE times the requested number of rows.
 RANKED_ROWS, SPARE = 20_000, 16
-# Only the rarest of the frequent groups are used, since bm25 reads every row of each group.
+# Only this many frequent groups are used, the rarest, because bm25 reads every row of each group.
 MAX_IN_QUORUM = 4
-# Rows are counted exactly up to the first number; beyond it, extrapolated from the newest.
+# Counts up to the first number are exact; others are estimated from this many newest rows.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
 
 # Queries for the highest row number of each index.
@@ -61,18 +61,18 @@ class Condition(NamedTuple):
     values: tuple[Any, ...] = ()
 
     def also(self, sql: str, values: Sequence[Any] = ()) -> "Condition":
-        """Return this condition combined with another condition."""
+        """Return this condition with `sql`, which begins with AND, and its values appended."""
         return Condition(f"{self.sql} {sql}", (*self.values, *values))
 
     def among(self, expression: str, wanted: Sequence[str]) -> "Condition":
-        """Return this condition and `expression IN (wanted)`; unchanged if `wanted` is empty."""
+        """Return this condition with `expression IN (wanted)` added, unless `wanted` is empty."""
         if not wanted:
             return self
         return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return the condition with its limit, split into own and others' rows if others have any."""
+    """Return pairs of condition and limit: one, or if other users have rows, own and others'."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -80,7 +80,7 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """Return the SQL condition on active records (alias `r`), local ones only of `session`."""
+    """Return the SQL condition on active records (alias `r`); local records only of `session`."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     return _timed(_of_record(db, own, filters, "r"), filters, "r")
 
@@ -94,7 +94,7 @@ def of_observations(db: Database, filters: Filters) -> Condition:
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on turns (alias `o`); they have no type or category."""
+    """Return the SQL condition on turns (alias `o`), which have neither a type nor a category."""
     is_elsewhere = filters.scopes and TURNS_SCOPE not in filters.scopes
     if filters.types or filters.categories or is_elsewhere:
         return Condition(NOTHING)
@@ -103,7 +103,7 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on entities (`e`), which have neither a session nor an agent."""
+    """Return the SQL condition on entities (alias `e`), which have no session and no agent."""
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
     condition = Condition().among("e.type COLLATE NOCASE", filters.types)
@@ -113,7 +113,7 @@ def of_entities(db: Database, filters: Filters) -> Condition:
 
 def of_relations(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on relations (alias `r`). A relation has the scope and project of a
-    record that states it; without one, those of its database.
+    record that states it, or else those of its database.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
@@ -124,7 +124,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
         "WHERE c.kind = 'relations' AND c.row = r.id"
     )
     of_record = filters.sessions or filters.agents or filters.types or filters.categories
-    # Rows without a record match if the filters include their database's scope and project.
+    # A row without a record matches if the filters include the scope and project of its database.
     is_here = not filters.scopes or scope_of(db) in filters.scopes
     if filters.projects:
         is_here = is_here and db.kind == "project" and "" in filters.projects
@@ -134,7 +134,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
 
 
 def scope_of(db: Database) -> str:
-    """Return the scope of the rows in this database that belong to no record."""
+    """Return the scope of those rows in this database that do not belong to a record."""
     return "user" if db.kind == "user" else "team"
 
 
@@ -165,9 +165,9 @@ def _placed(db: Database, where: Condition, filters: Filters, record: str) -> Co
 def _tagged(db: Database, where: Condition, filters: Filters, tag: str) -> Condition:
     if not filters.projects:
         return where
-    # SQLite's own functions fold the case of English letters only.
+    # Functions of SQLite itself fold the case of English letters only.
     db.connection.create_function("folded", 1, str.casefold, deterministic=True)
-    # Rows of the user's database without a project tag belong to no project.
+    # Without a project tag, a row in the user's database belongs to no project.
     wanted = [name for name in filters.projects if name or db.kind == "project"]
     return where.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
 
@@ -180,14 +180,14 @@ def _timed(where: Condition, filters: Filters, table: str, column: str = "create
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return an FTS5 query for all phrases, or without phrases for any term; "" without words."""
+    """Return an FTS5 query for all of the phrases, or if there are none, for any of the terms."""
     if exact := [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]:
         return " AND ".join(exact)
     return " OR ".join([_quoted(t) for t in dict.fromkeys(terms) if _has_word(t)][:MAX_TERMS])
 
 
 def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
-    """Return the number of records and turns, only of those that match an FTS5 query if given."""
+    """Return the number of records and turns: of all, or of those that match the FTS5 query."""
     counts = [
         f"(SELECT count(*) FROM {f'{kind}_fts WHERE {kind}_fts MATCH ?1' if match else kind})"
         for kind in ("records", "episodes")
@@ -201,10 +201,10 @@ def selective_query(
 ) -> str:
     """Return an FTS5 query for the rows of an index that are worth ranking.
 
-    Each group contains the spellings of one word. Except in large stores, any row with any of the
-    words matches. Words in no row, or in more than half of the rows, are left out: a match of only
-    such a word would rank last. If more than RANKED_ROWS rows match, the query requires a rare
-    group, or as many frequent groups as still match several times `limit` rows.
+    Each group contains the spellings of one word. Except in large stores, a row with any of the
+    words matches. Words in no row, or in more than half of the rows, are left out, because a row
+    with only such a word would rank last. If more than RANKED_ROWS rows match, the query requires a
+    rare group, or several frequent groups: as many as leave several times `limit` rows.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -217,7 +217,7 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return the row after which half of RANKED_ROWS rows have one of the words; 0 if few have."""
+    """Return a row number after which half of RANKED_ROWS rows match; 0 if only few rows match."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -231,7 +231,7 @@ def _newest_row(db: Database, index: str) -> int:
 
 
 def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
-    """Return the groups with their row counts; drop too frequent groups if others remain."""
+    """Return the groups that occur, with row counts; omit too frequent groups if others occur."""
     rarer: list[Counted] = []
     common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
@@ -251,7 +251,7 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
 
 
 def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
-    """Return the number of rows with each word, from one query; {} if the index is large."""
+    """Return the number of rows that contain each word; {} if the index is large."""
     if rows > SAMPLED_ROWS:
         return {}
     words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
@@ -264,7 +264,7 @@ def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dic
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """Return the number of rows with a word: exact if it is rare, else estimated or capped."""
+    """Return the number of rows with a word: exact if it is small, else capped or estimated."""
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:
@@ -293,13 +293,13 @@ def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> st
             break
     else:
         if len(frequent) > 1 and holding < limit and not rare:
-            # The frequent groups may never occur together.
+            # Perhaps no row contains several of the frequent groups.
             expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:
-    """Return a short FTS5 expression for rows that match at least `needed` of the conditions."""
+    """Return a short FTS5 expression for rows that match `needed` or more of the conditions."""
     if needed == 1:
         return " OR ".join(f"({condition})" for condition in of)
     if needed == len(of):
@@ -309,7 +309,7 @@ def _at_least(needed: int, of: Sequence[str]) -> str:
 
 
 def count_matches(db: Database, index: str, match: str, most: int) -> int:
-    """Return the number of rows of an index that match, counted up to `most`."""
+    """Return the number of rows of an index that match, or `most` if more rows match."""
     first = f"SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?"
     (counted,) = db.row(f"SELECT count(*) FROM ({first})", (match, most)) or (0,)
     return int(counted)

@@ -1,4 +1,4 @@
-"""Counts over the databases of a memory, or of one domain if the memory is limited to it."""
+"""Counts in the databases of a memory, or of one domain if the memory is limited to a domain."""
 
 import json
 import time
@@ -23,7 +23,7 @@ LAST_READ = (
     "UNION ALL SELECT max(loaded_at) FROM sessions)"
 )
 UNREAD = "unread sentences"
-# The kind given to records that no database contains any more.
+# The kind under which records are counted that no database contains any more.
 FORGOTTEN = "forgotten"
 CHARS_PER_TOKEN = 4
 
@@ -41,12 +41,12 @@ def rows_of(databases: Sequence[Database]) -> dict[str, int]:
 
 
 def newest(databases: Sequence[Database], query: str) -> str:
-    """Return the newest time that the query LAST_CHANGE or LAST_READ finds; "" if there is none."""
+    """Return the newest time found by the query, LAST_CHANGE or LAST_READ; "" if there is none."""
     return max((row[0] for db in databases if (row := db.row(query)) and row[0]), default="")
 
 
 def add_unread(memory: Memory, number: int) -> None:
-    """Add to the count of sentences that could not be read; if that fails, log the failure."""
+    """Add `number` to the count of sentences that could not be read. Failures are only logged."""
     try:
         with memory.whole.session_database().transaction() as connection:
             connection.execute(
@@ -69,20 +69,20 @@ def unread(memory: Memory) -> int:
 
 
 def times_rules_told(memory: Memory) -> dict[str, int]:
-    """Return, by rule id, the number of this project's sessions in which the rule was shown."""
+    """Map rule ids to the number of this project's sessions in which the rule was shown."""
     database = memory.database("project", create=False)
     of_rules = "FROM injections WHERE memory LIKE 'rule:%' GROUP BY memory"
     return dict(database.rows(f"SELECT substr(memory, 6), count(*) {of_rules}")) if database else {}
 
 
 def has_turn(memory: Memory, words: str) -> bool:
-    """Return True if a stored turn of the user contains these words."""
+    """Return True if a stored prompt of the user contains this text."""
     turn = "SELECT 1 FROM episodes WHERE role = 'user' AND instr(text, ?)"
     return any(db.row(turn, (words,)) for db in memory.databases())
 
 
 class Share(NamedTuple):
-    """Numbers of items and of characters of one kind or channel."""
+    """The number of items, and of their characters, of one kind or channel."""
 
     name: str
     items: int = 0
@@ -90,7 +90,7 @@ class Share(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The texts shown to a project's sessions since a time (ISO 8601), most characters first."""
+    """Amounts of text shown to a project's sessions since a time (ISO 8601), the largest first."""
 
     since: str
     sessions: int = 0
@@ -104,12 +104,12 @@ class Summary(NamedTuple):
 
 
 def tokens(chars: int) -> int:
-    """Return the estimated number of tokens: a quarter of the characters, the average of prose."""
+    """Return an estimate of the number of tokens: four characters each, the average of prose."""
     return round(chars / CHARS_PER_TOKEN)
 
 
 def told_since(memory: Memory, since: str) -> Summary:
-    """Return the amount of text shown to sessions since a time. Raises StoreUnavailable."""
+    """Return how much text was shown to sessions since a time. Raises StoreUnavailable."""
     database, from_told = memory.session_database(), "FROM told WHERE created_at >= ?"
     columns = "channel, kind, memory"
     grouped = f"SELECT {columns}, count(*), sum(chars) {from_told} GROUP BY {columns}"
@@ -136,7 +136,7 @@ def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
 
 
 # For each figure: its column in a table, and its meaning (docs/worth.md). No figure needs a control
-# group. Some channels have a figure of their own; all other cases count as decisions.
+# group. Some channels have their own figure; cases of all other channels count as decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -155,19 +155,19 @@ LIMITS = (
     "This does not show that sessions went better by memory: none ran without it, and a rule, a "
     "fix or a decision may be kept for other reasons."
 )
-# SQL for the Monday (UTC) of the week of a time.
+# SQL for the date of the Monday (UTC) of the week in which a time lies.
 _MONDAY = "date({}, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """The number of cases for a figure, and the number of those for which it is true."""
+    """The number of cases counted for a figure, and the number of cases for which it is true."""
 
     n: int = 0
     yes: int = 0
 
 
 class WorthOfWeek(NamedTuple):
-    """One week (from `monday`, UTC): its sessions, the characters shown, and each of FIGURES."""
+    """One week: its Monday (UTC), sessions, characters shown, and a value for each of FIGURES."""
 
     monday: str
     sessions: int
@@ -176,7 +176,7 @@ class WorthOfWeek(NamedTuple):
 
 
 def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
-    """Return the figures for memory's use in each week since a time (ISO 8601), newest first."""
+    """Return the figures for each week since a time (ISO 8601), the newest week first."""
     database = next((db for db in memory.databases() if db.kind == "project"), None)
     if database is None:
         return []
@@ -205,11 +205,11 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count the user's statements by week; the key has True if an earlier session had the same."""
-    from memory_fabric.store.operations.kind import former_records  # Imported late: not for hooks.
+    """Count the user's statements by (week, True if an earlier session had the statement)."""
+    from memory_fabric.store.operations.kind import former_records  # no hook needs this import
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
-    # A statement in a prompt is stored before the prompt's entry says that a person typed it.
+    # When a statement in a prompt is stored, it is not yet known that a person typed the prompt.
     prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
     typed = set(sessions.rows(prompts, (TYPED, since)))
     monday = _MONDAY.format("created_at")
@@ -234,7 +234,7 @@ def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str
 
 
 def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
-    """Return a week in the form of `worth --json` and the page."""
+    """Return a week's figures in the form used by `worth --json` and the page."""
     figures = {name: cases._asdict() for name, cases in week.figures.items()}
     numbers = {"week": week.monday, "sessions": week.sessions, "tokens": tokens(week.chars)}
     return {**numbers, **figures}
@@ -250,8 +250,8 @@ _CROSSING = """
 
 
 class DomainCounts(NamedTuple):
-    """Row counts of each domain by TABLES_BY_DOMAIN; cross-domain relations, and the `first` (with
-    the fields of CROSSING).
+    """The rows of each domain, counted by TABLES_BY_DOMAIN; the number of cross-domain relations,
+    and the `first` of them, with the fields of CROSSING.
     """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -284,7 +284,7 @@ WEEK_S = 7 * DAY_S
 WEEK_SOURCES = ("startup", "clear")
 # The key in `meta` of the time at which the week's summary was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
-# Selects this user's notes: no session summaries, no records of other users or of programs.
+# Selects this user's notes: not session summaries, nor records of other users or of programs.
 _OWN = (
     f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}', 'import', '{INGEST}')"
 )
@@ -294,7 +294,7 @@ _WEEK = (
     f"SELECT coalesce(sum({_NOTED}), 0), coalesce(sum({_OWN} AND superseded_by <> '' AND "
     f"valid_to >= ?1), 0), coalesce(sum({_WAITING}), 0) FROM records"
 )
-# Uses indexes only: not shown since ?2, some record is older than ?3, an own one newer than ?2.
+# Finds a row if no summary was shown since ?2, a record is older than ?3, and an own one newer.
 _WEEK_DUE = (
     "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
@@ -303,9 +303,9 @@ _WEEK_DUE = (
 _TAKE_WEEK = (
     "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
 )
-# The key in `meta` of the day on which arrivals were last shown, and the last record then.
+# The key in `meta` of the day on which arrivals were last shown, and of the last record by then.
 ARRIVALS_TOLD = "arrivals told at"
-# Uses the primary key: records of other users, and from other machines of this user.
+# Selects records of other users, and from other machines of this user, by the primary key.
 _ARRIVED = (
     f"SELECT id, iif(source = '{OTHERS}', coalesce(nullif(json_extract(body, '$.author'), ''), "
     "'somebody'), '') FROM records WHERE seq > ? AND seq <= ? "
@@ -319,7 +319,7 @@ _TAKE_ARRIVALS = (
 
 
 class Week(NamedTuple):
-    """Numbers of records noted and replaced within seven days, and of candidates to review."""
+    """The number of records noted and replaced within seven days, and of candidates to review."""
 
     noted: int = 0
     replaced: int = 0
@@ -327,11 +327,11 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week's summary for this session start, and save that it was shown, if it is due.
+    """Return the week's summary if it is due at this session start, and save that it was shown.
 
-    Nothing is due in a session without a person, in a week without notes or candidates, within
-    seven days of the last summary, or on the first day of the project. Raises StoreUnavailable,
-    DeadlinePassed.
+    No summary is due in a session that no person sees, in a week without notes or candidates,
+    within seven days of the last summary, or on the first day of the project. The result is then
+    all zeros. Raises StoreUnavailable, DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -358,7 +358,7 @@ def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
 
 
 class Arrival(NamedTuple):
-    """A record of another user (`author`), or of another machine of this user (no `author`)."""
+    """A record of another user, or from another machine of this user (then `author` is '')."""
 
     id: str
     author: str
@@ -366,14 +366,14 @@ class Arrival(NamedTuple):
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
     """Return the records that sharing added since the last call, newest first, and save that they
-    were shown. Empty in a session without a person, after the first time on a day, and at the first
-    start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
+    were shown. Returns [] in a session that no person sees, from the second time on a day, and at
+    the first start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     arrivals: list[Arrival] = []
     if not _is_for_person(memory.settings, source, agent_type):
         return arrivals
     today = time.strftime("%Y-%m-%d")
-    for database in memory.whole.databases():  # the project's comes first
+    for database in memory.whole.databases():  # the project's database is the first
         row = database.row("SELECT value FROM meta WHERE key = ?", (ARRIVALS_TOLD,))
         before = str(row[0]) if row else ""
         day, _, since = before.partition(" ")

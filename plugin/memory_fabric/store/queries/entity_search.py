@@ -1,7 +1,7 @@
 """Search of entities for the graph tools, by substrings and separate words, best matches first.
 
-It also finds what the reference server finds: the whole query as one substring, ignoring case.
-Trigram indexes (without positions) select candidate rows, each of which is then checked. For one or
+Like the reference server, it finds the whole query as one substring, ignoring case. Trigram indexes
+(without positions) select candidate rows, and each candidate is then checked. For a query of one or
 two letters, the graph itself is read until there are enough matches.
 """
 
@@ -16,32 +16,32 @@ from memory_fabric.text import composed, mask_reader, stem, terms
 
 Rank = tuple[bool, float, bool, float, int]
 
-# Matches of each kind that are ranked; further matches follow in creation order.
+# Maximum number of matches of each kind to rank; further matches follow in creation order.
 POOL_ROWS = 200
-# Ranking reads every row with a word, so a word in more rows than this is not used for ranking.
+# A word in more rows is not used for ranking, because ranking reads each of its rows.
 MAX_SELECTIVE_ROWS = 800
-# Rows requested from a ranked index; more rows did not change the best matches.
+# The number of best rows read from an index. A larger number did not change the best matches.
 CANDIDATES = 100
-# Entities whose texts are read in order to count words that are too frequent to rank.
+# Maximum number of entities whose texts are read, to count words that are too frequent to rank.
 COMPARED = 30
-# Rows to fetch with one query.
+# The number of rows that one query fetches.
 PORTION = 200
 # The shortest text that a trigram index can find.
 PART_CHARS = 3
-# Trigrams of a long text to look up, evenly spread: a few are selective enough.
+# Maximum number of trigrams of a query to look up, evenly spread: a few are selective enough.
 MAX_PARTS = 4
 # The only letter whose lower case consists of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
-# Rank component of a match with all words of the query, or with the query as a substring.
+# In a rank, the share of words for a match with all words, or with the query as a substring.
 ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
     """The best matches in order, each (rank, name); `is_cut` means that there may be more.
 
-    The best rank comes first. It compares: whether the query is the entity's name; the share of the
-    query's words that were found (ALL_WORDS also for the query as a substring); whether the name
-    matches; the score of rare words; the age, oldest first.
+    The best rank comes first. A rank compares: whether the query is the entity's name; the share of
+    the query's words that were found (ALL_WORDS if all were found, or the query as a substring);
+    whether the name matches; the score of rare words; the age, oldest first.
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Names, scores and shares of the query's words, by entity id; `whole` have all words."""
+    """By entity id: names, scores, and the share of the query's words; `whole` have all words."""
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -60,14 +60,14 @@ class WordMatches(NamedTuple):
 def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     """Return the entities that contain the query as a substring or any of its words, best first.
 
-    The `names` mean the same as the query: their entities rank as if the query were their name. If
-    there are more matches than are ranked (`is_cut`), `all_matching` yields all that contain the
-    substring, or all words in one text.
+    `names` are other names for the query: an entity with such a name ranks as if the query were its
+    name. If there are more matches than are ranked (`is_cut`), `all_matching` yields all entities
+    that contain the substring, or all words in one text.
     """
     needle, matches = query.lower(), _by_words(db, terms(query))
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
-    # The entities with these names, exact, in a variant spelling, or as an alias.
+    # Entities that have one of these names exactly, in another spelling, or as an alias.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
@@ -83,8 +83,9 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield, each once and lazily, the names of entities with the query as a substring, then with
-    all its words: in creation order, matches in names and types before those in texts.
+    """Yield, lazily and each once, the names of entities with the query as a substring, first in
+    names and types, then in texts; at last those with all its words. Each group is in creation
+    order.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -135,7 +136,7 @@ _RANKED = {
 
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each index, the words that occur in few of its rows; for a small index all."""
+    """Return for each index the words that occur in few of its rows; all for a small index."""
     newest = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
@@ -150,7 +151,7 @@ def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the entities with all of the words (two or more) in one text, oldest text first."""
+    """Yield the entities that have all words (two or more) in one text, in order of the texts."""
     every = [conditions.match_expression([term]) for term in words[: conditions.MAX_TERMS]]
     if len(every) > 1 and all(every):
         rows = _in_portions(db, _ALL_WORDS_IN_ONE, " AND ".join(every), POOL_ROWS)
@@ -158,7 +159,7 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query with the values (`wanted`, last number read, size of a portion)."""
+    """Yield all rows of a query, run again for each portion with (`wanted`, last row id, size)."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -175,7 +176,7 @@ _ALL_WORDS_IN_ONE = (
 
 
 def _count_words(db: Database, words: Sequence[str], matches: WordMatches) -> None:
-    """Set the shares and `whole` by looking up which entities have each word in any text."""
+    """Set `shares` and `whole` in `matches`: look up which entities have each word in any text."""
     expressions = list(filter(None, (conditions.match_expression([term]) for term in words)))
     if not expressions:
         return
@@ -205,20 +206,20 @@ _TEXTS_OF = (
 
 
 def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """Yield ids and names of entities whose name or type contains the text, in creation order."""
+    """Yield id and name of each entity with the text in its name or type, in creation order."""
     for number, name, kind in _rows_with_part(db, needle, *_BY_NAME):
         if needle in name.lower() or needle in kind.lower():
             yield number, name
 
 
 def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """Yield the entity's id and name for each observation with the text, in creation order."""
+    """Yield an entity's id and name for each observation with the text, in creation order."""
     for _, number, name, text in _rows_with_part(db, needle, *_BY_TEXT):
         if needle in text.lower():
             yield number, name
 
 
-# One pair of queries for names and one for texts: by trigrams, or by letters for a short needle.
+# For names, then for texts: a query by trigrams, and a query by letters for short needles.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
@@ -244,13 +245,13 @@ def _rows_with_part(
 
 
 def _parts(needle: str) -> list[str]:
-    """Return trigrams of the needle, quoted for FTS5; with fewer, more rows have to be checked."""
+    """Return up to MAX_PARTS trigrams of the needle, quoted for FTS5; [] if it is too short."""
     runs = (
         piece[start : start + PART_CHARS]
         for piece in _certain_parts(needle)
         for start in range(len(piece) - PART_CHARS + 1)
     )
-    # FTS5 cannot look up `\0`, and the stored text may compose accents differently.
+    # Left out: `\0`, which FTS5 cannot look up, and accents, which a text may compose differently.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
@@ -261,7 +262,7 @@ def _parts(needle: str) -> list[str]:
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle at each place that may match `İ`, whose lower case is `i` and a dot."""
+    """Split the needle wherever it may match the letter `İ`, whose lower case is `i` and a dot."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -270,7 +271,7 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return the spellings of the needle's longest certain part: every match contains one."""
+    """Return spellings in both cases; each text that matches the needle contains one of them."""
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

@@ -1,4 +1,4 @@
-"""Reading queries on the knowledge graph: the whole graph, entities by name or key, relations."""
+"""Queries that read the knowledge graph: the whole graph, entities by name or key, relations."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ from memory_fabric.store.queries.conditions import Condition, marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
-# The oldest builds of SQLite allow 999 bound values in a query.
+# Old builds of SQLite allow at most 999 bound values in a query.
 CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
-# The author is added to the text of other members' statements: a graph has no field for authors.
+# Appended to other members' statements, because a graph has no field for the author.
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
@@ -23,14 +23,14 @@ _WITH_ENDS = (
     "FROM relations AS r JOIN entities AS s ON s.id = r.source "
     "JOIN entities AS t ON t.id = r.target"
 )
-# A graph of up to this many entities is cached as a whole; a larger one is read in parts.
+# A graph with at most this many entities is cached as a whole; a larger graph is read in parts.
 MAX_SMALL_ENTITIES = 500
 
 
 def read_graph(db: Database) -> Graph:
     """Return the whole graph: all entities, observations and relations in creation order."""
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
-    # Two domains may contain the same observation in a row each; it is listed once.
+    # If two domains have the same observation, each has its own row; the text is listed once.
     texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
@@ -42,12 +42,12 @@ def read_graph(db: Database) -> Graph:
 
 
 def read_all(databases: Sequence[Database]) -> Graph:
-    """Return the graphs of these databases combined into one; see `merged`."""
+    """Return one graph that combines the graphs of these databases; see `merged`."""
     return merged(read_graph(db) for db in databases)
 
 
 def read_if_small(databases: Sequence[Database]) -> Graph | None:
-    """Return the combined graph, cached until a database changes; None if one is large."""
+    """Return one graph of all databases, cached until one changes; None if any graph is large."""
     parts = []
     for db in databases:
         state = (db.data_version(), db.connection.total_changes)
@@ -61,7 +61,7 @@ def read_if_small(databases: Sequence[Database]) -> Graph | None:
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
-    """Combine several graphs in order; entities with the same name are combined by `by_name`."""
+    """Combine several graphs in order; `by_name` combines entities of the same name."""
     parts = list(graphs)
     if len(parts) == 1:
         return parts[0]
@@ -71,7 +71,7 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine entities by name: with the type from the first graph and the observations of all."""
+    """Combine entities of the same name: the last type and all observations are used."""
     entities: dict[str, Entity] = {}
     for entity in chain.from_iterable(parts):
         if before := entities.get(entity.name):
@@ -90,8 +90,8 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities with these names, and the relations from or to them by row id: for each
-    of the `ends`, at most the `limit` oldest (-1 for all).
+    """Return the entities with these names, and by row id the relations that have one of them at
+    one of the `ends`: at most the `limit` oldest for each CHUNK of names (-1 for all).
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -105,7 +105,7 @@ def opened(
 
 
 def names_from(db: Database, position: int, limit: int) -> list[str]:
-    """Return the names of entities in creation order, starting at `position` (from 0)."""
+    """Return `limit` names of entities in creation order, from `position` on (0 is the first)."""
     rows = db.rows("SELECT name FROM entities ORDER BY id LIMIT ? OFFSET ?", (limit, position))
     return [row[0] for row in rows]
 
@@ -117,7 +117,7 @@ def counts(db: Database) -> tuple[int, int]:
 
 
 def existing(db: Database, names: Sequence[str]) -> list[str]:
-    """Return the names in this list that are exactly the name of an entity, in creation order."""
+    """Return those of these names that are exactly the name of an entity, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 
@@ -125,32 +125,32 @@ def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
     """Return the relations from or to entities with exactly these names, oldest first. With a time
-    `at` (ISO 8601, or NOW), only relations stated by then that had not ended with their records;
-    with `only`, relations that match this condition on `r`.
+    `at` (ISO 8601, or NOW), only relations that had been stated and had not ended by then; with
+    `only`, only relations (alias `r`) that match this condition.
     """
     return relations_at(db, [id_ for id_, _, _ in _by_name(db, names)], at, only, limit)
 
 
 def stated_at(db: Database, relation: Relation) -> str:
-    """Return the time at which exactly this relation was stated (ISO 8601); "" if it was not."""
+    """Return the time when exactly this relation was stated (ISO 8601); "" if it does not exist."""
     stated = f"SELECT r.created_at {_WITH_ENDS} WHERE s.name = ? AND r.type = ? AND t.name = ?"
     row = db.row(stated, tuple(relation))
     return str(row[0]) if row else ""
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Return, by name key, the entity (without observations) whose name or alias has the key."""
+    """Map name keys to the entities whose name or alias has the key, without observations."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
 def orphans(db: Database, limit: int = 100) -> list[str]:
-    """Return the names of entities without observations and relations, oldest first."""
+    """Return the names of entities that have no observations and no relations, oldest first."""
     query = f"SELECT e.name FROM entities AS e WHERE {IS_ORPHAN} ORDER BY e.id LIMIT ?"
     return [name for (name,) in db.rows(query, (limit,))]
 
 
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
-    """Return entities with observations that lost their last relation in the latest deletions."""
+    """Return entities that still have observations but lost all relations in recent deletions."""
     ends: dict[str, None] = {}
     for (inverse,) in db.rows(
         "SELECT inverse FROM operations WHERE kind IN ('delete_entities', 'delete_relations', "
@@ -169,7 +169,7 @@ def left_alone(db: Database, deletions: int = 100) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return an entity's name for people; the reference server allows an empty name."""
+    """Return an entity's name in a readable form. The reference server allows blank names."""
     return name if name.strip() else f"{name!r} (a blank name)"
 
 
@@ -185,14 +185,14 @@ def variants(db: Database) -> list[list[str]]:
 
 
 def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
-    """Return aliases that are also another entity's name, as (alias, its entity, the other one)."""
+    """Return (alias, its entity, other entity) for each alias that is the other entity's name."""
     return db.rows(
         "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
     )
 
 
-# Sorts after every stated time.
+# Greater than every time at which something was stated.
 NOW = "9999"
 _VALID_AT = (
     "AND r.created_at <= ? AND (r.record = '' OR EXISTS (SELECT 1 FROM claims AS c "
@@ -202,12 +202,12 @@ _VALID_AT = (
 
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
-    """Return, by name key, the entity (id, name, type) whose name or alias has the key."""
+    """Map name keys to the entity (id, name, type) whose name or alias has the key."""
     wanted = json.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 
-# The last row of each key is used: a name has priority over an alias, an older entity over a newer.
+# The last row of a key is used: names have priority over aliases, older entities over newer.
 _ENTITIES_OF_KEYS = """
 SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity
@@ -226,7 +226,7 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
 def relations_at(
     db: Database, ids: Sequence[int], at: str, only: Condition, limit: int = 200
 ) -> list[Relation]:
-    """Return the relations from or to these entities (row ids); see `relations_of`."""
+    """Return the relations from or to entities with these row ids, like `relations_of`."""
     relations = _numbered(db, ids, limit, at=at, only=only)
     ordered = [relations[id_] for id_ in sorted(relations)]
     return ordered if limit < 0 else ordered[:limit]

@@ -1,4 +1,4 @@
-"""Counts for the always visible status line, read without writing or waiting for locks."""
+"""Counts for the status line, which is always visible; reading them neither writes nor waits."""
 
 import os
 import sqlite3
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memory_fabric.store.files import as_address
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# Instructions of SQLite's virtual machine between two checks of the time.
+# The time is checked after this many instructions of SQLite's virtual machine.
 STEPS_PER_CHECK = 10_000
 _RECORDS = (
     f"SELECT coalesce(sum({ACTIVE_CURRENT}), 0), "
@@ -20,7 +20,7 @@ _TOLD = "SELECT count(DISTINCT memory) FROM told WHERE session = ? AND memory <>
 
 
 class Counts(NamedTuple):
-    """The numbers of current records, memories shown to a session, and candidates to review."""
+    """Counts of current records, of memories shown to a session, and of candidates to review."""
 
     known: int = 0
     told: int = 0
@@ -28,12 +28,12 @@ class Counts(NamedTuple):
 
 
 def of(paths: Iterable[str], session: str, max_s: float) -> Counts | None:
-    """Return the sums over the existing databases; None if one cannot be read within `max_s`."""
+    """Return the counts summed over all databases; None if one cannot be read within `max_s`."""
     ends_s = time.monotonic() + max_s
     total = Counts()
     try:
         for path in filter(os.path.isfile, paths):
-            # Without a write-ahead log the file is complete, so it is read without locks.
+            # Without a write-ahead log, the database file is complete, so it is read without locks.
             try:
                 has_log = os.path.getsize(path + "-wal") > 0
             except OSError:

@@ -1,6 +1,6 @@
-"""The queries of recall on one database.
+"""The queries that recall sends to one database.
 
-A shared server has its own `Reader`, so that recall does not depend on where memories are.
+A shared server has its own `Reader`, so recall need not know where memories are stored.
 """
 
 import json
@@ -17,14 +17,14 @@ from memory_fabric.store.queries.search import Candidate
 Words = Sequence[str]
 Groups = Sequence[Words]
 Candidates = list[Candidate]
-# For each session, its turns as (row, bm25).
+# Maps each session to its matching turns, each as (row, bm25).
 TurnsBySession = dict[str, list[tuple[int, float]]]
 
-# Maximum number of names to compare with a word.
+# Maximum number of names that are compared with a word.
 MAX_COMPARED = 1000
-# Maximum number of rows with a word to count in an index: enough to decide which words are rare.
+# In each index, a word's rows are counted up to this number: enough to know which words are rare.
 MAX_COUNTED = 256
-# For answers from whole sessions: the best turns to rank, and the turns to read.
+# Limits for answers from whole sessions: the best turns to rank, and all turns to read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {source: f"{source}_fts" for source in ("records", "entities", "episodes")}
@@ -47,8 +47,8 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 class Reader:
     """Queries of recall on one database: candidates of each source, the graph, and names.
 
-    `groups` contain the spellings of each word of a question. Times are ISO 8601. All methods may
-    raise StoreUnavailable and DeadlinePassed.
+    Each of the `groups` contains the spellings of one word of a question. Times are ISO 8601. All
+    methods may raise StoreUnavailable and DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -58,18 +58,18 @@ class Reader:
     def observations(
         self, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> Candidates:
-        """Return matching observations as candidates, best first."""
+        """Return the matching observations as candidates, the best first."""
         match = selective_query(self._db, "observations_fts", groups, limit, phrases)
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations with one of these names, best first; of many, only the newest."""
+        """Return observations with one of these names, best first; if many, only the newer ones."""
         after = conditions.ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations, except those of records, of entities with these name
-        keys.
+        """Return the newest observations of entities with these name keys, but none that a record
+        added.
         """
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
@@ -80,7 +80,7 @@ class Reader:
     def records(
         self, groups: Groups, limit: int, filters: Filters, session: str, phrases: Words = ()
     ) -> Candidates:
-        """Return matching active records, best first."""
+        """Return the matching active records, the best first."""
         match = selective_query(self._db, "records_fts", groups, limit, phrases)
         return search.records(self._db, match, limit, filters, session)
 
@@ -109,7 +109,7 @@ class Reader:
         return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
     def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
-        """Return (row, bm25) of the best SCANNED_TURNS matching turns, grouped by session."""
+        """Return by session the SCANNED_TURNS best matching turns, each as (row, bm25)."""
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
@@ -131,7 +131,7 @@ class Reader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return the beginnings of each session's turns as one text, oldest session first."""
+        """Return by session the beginnings of its turns as one text, the oldest session first."""
         wanted = conditions.of_episodes(self._db, filters)
         rows = self._db.rows(
             f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
@@ -155,11 +155,11 @@ class Reader:
         return search.entities_named(self._db, match_expression(names), limit, filters)
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the existing entities for these name keys, which may be keys of aliases."""
+        """Map name keys to existing entities; a key may be that of an alias."""
         return graph.entities_by_key(self._db, keys)
 
     def relations_by_key(self, keys: Words, at: str, filters: Filters) -> dict[str, list[Relation]]:
-        """Return the existing entities for these name keys, each with its relations at `at`."""
+        """Map the names of entities with these name keys to their relations at the time `at`."""
         only = conditions.of_relations(self._db, filters)
         names = {id_: name for id_, name, _ in sorted(graph.meant_by(self._db, keys).values())}
         around: dict[str, list[Relation]] = {name: [] for name in names.values()}
@@ -170,20 +170,20 @@ class Reader:
         return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        """Return the relations valid at a time from or to exactly these names, oldest first."""
+        """Return relations from or to exactly these names, valid at the time `at`, oldest first."""
         only = conditions.of_relations(self._db, filters)
         return graph.relations_of(self._db, names, at=at, only=only)
 
     def stated_at(self, relation: Relation) -> str:
-        """Return the time at which a relation was stated; "" if it was not."""
+        """Return the time when a relation was stated; "" if the relation does not exist."""
         return graph.stated_at(self._db, relation)
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        """Return the entity's name for each of these words that is an alias."""
+        """Map those of these words that are aliases to the names of their entities."""
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return the number of rows with each word that occurs (at most MAX_COUNTED an index)."""
+        """Map each word that occurs to its number of rows, at most MAX_COUNTED for each index."""
         counted = " + ".join(
             f"(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value "
             f"LIMIT {MAX_COUNTED}))"
@@ -195,7 +195,7 @@ class Reader:
         return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that may differ from a word by at most `most_edits` edits."""
+        """Return (key, name) of names that may be within `most_edits` edits of a word."""
         sizes = (len(word) - most_edits, len(word) + most_edits)
         pairs = []
         for start in dict.fromkeys((word[:2], word[0] + word[2])):
@@ -204,14 +204,14 @@ class Reader:
         return pairs
 
     def has_domain(self, domain: str) -> bool:
-        """Return True if a row has this domain."""
+        """Return True if any row of the database belongs to this domain."""
         return any(
             self._db.row(f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1", (domain,))
             for table in _DOMAINS_IN
         )
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows; [] if the database fails, since the main search reports the failure."""
+        """Return the rows, or [] if the database fails: the main search will report the failure."""
         try:
             return self._db.rows(sql, values)
         except DeadlinePassed:

@@ -1,8 +1,8 @@
 """Ranked candidates from the full-text indexes: observations, records, episodes, entity names.
 
-FTS5 first returns row ids; texts are fetched after the LIMIT, which is cheapest. `bm25` is negated
-so that bigger is better. Filters apply to every source (`conditions`). Domains are not filtered
-here: a memory limited to some domains contains no others (store.scoped_memory).
+FTS5 first returns only row ids; texts are fetched after the LIMIT, which is cheapest. `bm25` is
+negated so that bigger is better. Filters apply to every source (see `conditions`). Domains are not
+filtered here: a memory limited to some domains contains no others (see store.scoped_memory).
 """
 
 import json
@@ -19,8 +19,8 @@ EVERYTHING = Filters()
 
 
 class Candidate(NamedTuple):
-    """A row that matched: `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A turn has the
-    texts of its neighbours; a turn added only as a neighbour has a `bm25` of 0.
+    """A row that matched: `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A turn also
+    has the texts around it; a turn added only as a neighbour has a `bm25` of 0.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
 def observations(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, after: int = 0
 ) -> list[Candidate]:
-    """Return matching observations, best first; only rows with a number above `after`."""
+    """Return the matching observations whose row number is above `after`, the best first."""
     rows = _shared(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit, after)
     return [_observation_candidate(db, row) for row in rows]
 
@@ -48,7 +48,7 @@ def observations(
 def newest_observations(
     db: Database, where: str, values: Sequence[Any], wanted: Condition, limit: int
 ) -> list[Candidate]:
-    """Return the observations that match both conditions, newest first, with a `bm25` of 0."""
+    """Return observations that match `where` and `wanted`, newest first, with a `bm25` of 0."""
     rows = db.rows(
         f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
         f"ON e.id = o.entity WHERE {where} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
@@ -60,7 +60,7 @@ def newest_observations(
 def records(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return matching active records, best first; records of scope local only in their session."""
+    """Return matching active records, best first; local records only if they are of `session`."""
     rows = _shared(db, _RECORDS, match, conditions.of_records(db, filters, session), limit)
     return [record_candidate(db, row) for row in rows]
 
@@ -68,8 +68,8 @@ def records(
 def _shared(
     db: Database, source: "_Source", match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return the best own rows, then the best rows of other users, as `_ranked` does."""
-    alias = source.fields[0]  # all fields are of this table
+    """Return the best rows of this user, then of other users, each list as `_ranked` does."""
+    alias = source.fields[0]  # the fields' table alias
     parts = conditions.shares(db, wanted, limit, alias) if match else ()
     return [row for part, n in parts for row in _ranked(db, source, match, part, n, after)]
 
@@ -77,9 +77,9 @@ def _shared(
 def episodes(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, *, neighbours: bool = False
 ) -> list[Candidate]:
-    """Return matching turns of past sessions, best first, each with the nearest turns around it
-    that the filters allow. With `neighbours`, those turns are appended as candidates, because an
-    answer rarely repeats the words of its question.
+    """Return matching turns of past sessions, best first, each with the texts of the previous and
+    next turn that the filters allow. With `neighbours`, these turns also follow as candidates,
+    because an answer rarely repeats the words of its question.
     """
     if not match:
         return []
@@ -96,7 +96,7 @@ def episodes(
 def at_rows(
     db: Database, table: str, rows: Sequence[int], limit: int, filters: Filters, session: str = ""
 ) -> list[Candidate]:
-    """Return the rows with these numbers that the filters allow, with a `bm25` of 0."""
+    """Return the rows with these row numbers that the filters allow, with a `bm25` of 0."""
     scored = [(row, 0.0) for row in rows]
     if table == "records":
         wanted = conditions.of_records(db, filters, session)
@@ -111,7 +111,7 @@ def at_rows(
 
 
 def with_neighbours(wanted: Condition) -> "_Source":
-    """Return the source of turns, with the row ids of the previous and next allowed turn."""
+    """Return the source of turns, extended by the row ids of the turns before and after each."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
@@ -121,7 +121,7 @@ def with_neighbours(wanted: Condition) -> "_Source":
 
 
 def episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Candidate]:
-    """Return turns as candidates; a row begins with the ids of the turn and its neighbours."""
+    """Return turns as candidates. A row begins with the ids of the turn and of its neighbours."""
     numbers = [id_ for row in rows for id_ in row[1:3] if id_]
     turns: dict[int, tuple[str, str]] = {}
     if numbers:
@@ -159,7 +159,7 @@ def episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Cand
 def entities_named(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Return entities with a matching name or type, best first; the text is their observations."""
+    """Return entities whose name or type matches, best first; their observations are the text."""
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
@@ -179,7 +179,7 @@ def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
     """Return the newest active records, then the newest observations that belong to no record; with
-    a filter by type, also those of records, whose own types differ from entity types.
+    a filter by type, also observations of records, because entity types differ from record types.
     """
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
@@ -205,7 +205,7 @@ _OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
 class _Source(NamedTuple):
-    """A full-text index, its column weights, the join with its table, fields and bound values."""
+    """A full-text index, its column weights, the join with its table, fields, and their values."""
 
     table: str
     weights: str
@@ -219,11 +219,11 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # The successor of the record that states the observation; of several, of the one valid longest.
+    # The successor of the record that states the observation; if several do, the one valid longest.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
-    # The record's scope, and its quotation of the user.
+    # The scope of the observation's record, and the record's quotation of the user.
     "(SELECT x.scope || ' ' || coalesce(CASE WHEN x.trust = 'user' THEN "
     f"json_extract(x.body, '$.evidence.{QUOTATION}') END, '') FROM records AS x "
     "WHERE x.id = o.record)",
@@ -249,10 +249,11 @@ _ENTITIES = _Source(
 def _ranked(
     db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return matching rows with a number above `after`, best first; the last field is the score.
+    """Return the matching rows with a number above `after`, best first; the last field is the
+    score.
 
-    The condition is first applied to a few times as many best matches as requested, and to all
-    matches only if that is not enough: reading the row of every match costs more than the search.
+    The condition is applied to the best matches, a few times as many as requested; if too few
+    remain, to all. Reading the row of every match costs more than the search.
     """
     table = source.table
     ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "
@@ -281,7 +282,7 @@ def fetched(
 
 
 def record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
-    """Return a record as a candidate; a row has RECORD_FIELDS and the score."""
+    """Return a record as a candidate. A row has the RECORD_FIELDS, and the score at the end."""
     *_, encoded, score = row
     value, body = dict(zip(_RECORD_NAMES, row, strict=False)), json.loads(encoded)
     text, at, evidence = value.pop("what"), value.pop("created_at"), body.get("evidence") or {}
@@ -320,12 +321,12 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
     if source == OTHERS:
         metadata |= {"author": agent, "is_member": True}
     name_of = f"record:{record}" if record else f"graph:{name}#{id_}"
-    # By position: an answer has hundreds of candidates, and keywords cost most of their time.
+    # Passed by position, because an answer has hundreds of candidates and keywords would be slow.
     return Candidate(name_of, "graph", text, name, "", "", "", "", at, -score, metadata, db.kind)
 
 
 def _first_observations(db: Database, ids: Sequence[int], filters: Filters) -> dict[int, str]:
-    """Return this user's newest observations of each entity at the filters' time, as one text."""
+    """Return, by entity id, this user's newest observations at the filters' time as one text."""
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (
