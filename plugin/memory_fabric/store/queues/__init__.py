@@ -1,1 +1,1 @@
-"""Queues in this home: texts of other programs, unfinished events, and sessions to be forwarded."""
+"""Queues in this home: texts of other programs, unfinished events, sessions to be forwarded."""

@@ -1,7 +1,7 @@
 """Durable queue of ingested texts: waiting, in progress, done, or dead after too many attempts.
 
 A worker claims a text with a lease; after the lease expires, another worker may claim the text.
-Times are passed as seconds of `time.time()`.
+Times are passed in seconds, like `time.time()`.
 """
 
 import json
@@ -24,18 +24,18 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import cut, one_line
 
 STATES = (WAITING, WORKING, DEAD, DONE)
-# Seconds before the second, third … attempt: 10, 20, 40 … up to an hour.
+# The wait before the second attempt is 10 seconds, then 20, 40 … up to an hour.
 FIRST_RETRY_S, MOST_RETRY_S = 10.0, 3600.0
 MAX_ATTEMPTS = 6
 MAX_ERROR_CHARS = 300
 LOST = "its worker ended while at it"
 PURGED = "its text was purged"
-# Short ids have eight characters; fewer than six would often be ambiguous.
+# Short ids have eight characters; fewer than six characters would often be ambiguous.
 MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: a text was stored, or `repeated` with the earlier id; `length` in characters."""
+    """Outcome: the text was stored, or is `repeated` with its earlier id. `length`: characters."""
 
     id: str
     length: int
@@ -44,7 +44,7 @@ class Accepted(NamedTuple):
 
 
 class IdempotencyConflict(NamedTuple):
-    """Outcome: the idempotency key belongs to other content with this id; nothing was stored."""
+    """Outcome: nothing was stored, because a text with other content and this id has the key."""
 
     id: str
 
@@ -53,7 +53,7 @@ Outcome = Accepted | IdempotencyConflict
 
 
 class QueuedText(NamedTuple):
-    """State of a text in the queue; `records` are the ids of records it created or confirmed."""
+    """A text in the queue and its state; `records` are the ids of records made or confirmed."""
 
     id: str
     state: str
@@ -67,7 +67,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Numbers of texts that are not done; `oldest_at` is when the oldest open text arrived."""
+    """Counts of texts that are not done; `oldest_at` is the time when the oldest open one came."""
 
     waiting: int = 0
     working: int = 0
@@ -77,7 +77,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A claimed text, with attempts and progress; its facts may be older than `accepted_at`."""
+    """A claimed text, its attempts and progress. Its content may be older than `accepted_at`."""
 
     id: str
     ingest: Ingest
@@ -90,11 +90,12 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # Text and operation share an id: undoing the operation reverses all effects of the text.
+        # A text and its operation have the same id, so an undo of the operation reverses all
+        # effects.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-            # Hashed to an id: a key looks like a secret, and redaction would make all keys equal.
+            # Hashed, because a key looks like a secret: redaction would make all keys equal.
             idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
         )
         session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
@@ -104,7 +105,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     outcomes: list[Outcome] = []
     for result in write.apply_all(memory.session_database(), operations):
         ingest, id_ = _of_object(result["ingest"]), str(result["id"])
-        # The content of a text that was processed may have been erased.
+        # If the text was processed, its content may have been erased.
         length = len(ingest.session_summary) or int(result.get("length", 0))
         accepted = Accepted(id_, length, ingest.domain, bool(result.get("repeated")))
         outcomes.append(IdempotencyConflict(id_) if result.get("conflict") else accepted)
@@ -112,19 +113,19 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
 
 
 def find(memory: BaseMemory, id_: str) -> QueuedText | None:
-    """Return the state of the text with this id; None if the id is unknown."""
+    """Return the text with this id and its state; None if the id is unknown."""
     return next(iter(_queued_texts(memory, "id = ?", (id_,), 1)), None)
 
 
 def ingest_of(memory: BaseMemory, id_: str) -> Ingest | None:
-    """Return the stored text with this id; None if the id is unknown."""
+    """Return the content of the text with this id; None if the id is unknown."""
     database = _database(memory)
     row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
     return _ingest(row[0]) if row else None
 
 
 def backlog(memory: BaseMemory) -> Backlog:
-    """Return how many texts are not done, by state, and the newest error among them."""
+    """Return the number of texts that are not done, by state, and the newest error among them."""
     database = _database(memory)
     if database is None:
         return Backlog()
@@ -139,12 +140,12 @@ def backlog(memory: BaseMemory) -> Backlog:
 
 
 def listed(memory: BaseMemory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
-    """Return the states of the texts in these queue states, oldest first."""
+    """Return the texts that are in one of these states, the oldest first."""
     return _queued_texts(memory, f"state IN ({marks(states)})", tuple(states), limit)
 
 
 def newest_done(memory: BaseMemory, limit: int) -> list[QueuedText]:
-    """Return the states of the texts that were processed last, newest first."""
+    """Return the texts that were processed last, the newest first."""
     return _queued_texts(memory, "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
@@ -164,7 +165,7 @@ def find_by_short_id(memory: BaseMemory, text: str) -> QueuedText:
 
 
 def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claimed | None:
-    """Claim the next due text; mark texts as dead whose lease expired too often."""
+    """Claim the next due text. A text whose lease has expired too often is marked as dead."""
     database = _database(memory)
     at = ids.timestamp(now)
     while database is not None and _due(database.connection, at):
@@ -197,14 +198,14 @@ def save_progress(
 
 
 def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
-    """Mark the text as done, with this result. Return False if another worker has the lease."""
+    """Mark the text as done and save the result. Return False if another worker has the lease."""
     database, lease = memory.session_database(), (id_, worker)
     row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", lease)
     if row is None:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    # The author is the worker, not the text's session, which did not write this itself.
+    # The author is the worker, because the session that sent the text did not write this result.
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
@@ -215,7 +216,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
 
 
 def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt, or mark the text as dead; return False if another worker has it."""
+    """Schedule another attempt or mark the text as dead; False if another worker has the lease."""
     text, lease = _public_error(memory, error), (id_, worker)
     with memory.session_database().transaction(durable=False) as c:
         row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", lease).fetchone()
@@ -232,8 +233,8 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt without counting the last one, because the store failed. Return
-    False if another worker has the lease.
+    """Schedule another attempt, and do not count this one, because it failed only due to the store.
+    Return False if another worker has the lease.
     """
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     values = (WAITING, due_at, _public_error(memory, error), id_, worker)
@@ -241,12 +242,12 @@ def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float)
 
 
 def retry_s(attempts: int) -> float:
-    """Return the seconds to wait before the next attempt, after this many attempts."""
+    """Return how many seconds to wait before the next attempt, if this many have failed."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
 def next_due_s(memory: BaseMemory, now: float) -> float | None:
-    """Return the seconds until a text or an expired lease is due; None if the queue is empty."""
+    """Return the seconds until a text is due or a lease expires; None if no text is open."""
     database = _database(memory)
     row = database and database.row(
         "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake "
@@ -260,7 +261,7 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
-    """Make dead texts, and texts that wait for another attempt, due now; return how many."""
+    """Make the chosen texts due now, if they are dead or wait; return the number of these texts."""
     if (database := _database(memory)) is None:
         return 0
     update = (
@@ -274,7 +275,7 @@ def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
-    """Delete texts from the queue, but keep the records made from them; return how many texts."""
+    """Delete texts from the queue, but keep the records made from them; return how many."""
     if not chosen or _database(memory) is None:
         return 0
     result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")
@@ -282,7 +283,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: Connection, before: str) -> int:
-    """Erase the content of texts done before a time, also in the log; return how many."""
+    """Erase the content of texts done before a time, also from the log; return how many texts."""
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
         "AND json_extract(body, '$.session_summary') <> ''",
@@ -314,7 +315,7 @@ def _json(value: Any) -> str:
 
 
 def _public_error(memory: BaseMemory, error: str) -> str:
-    """Return the error without secrets and local paths, because any client may request it."""
+    """Return the error without secrets and local paths, because any client may ask for it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)

@@ -1,4 +1,4 @@
-"""Events that a hook could not finish in time, one owner-only file each in home.
+"""Events that a hook could not finish in time, each in its own file in home, for the owner only.
 
     late/<order>-<id>.jsonl           waiting; deleted when a later event has finished it
     late/<order>-<id>~<n>.jsonl       failed n times since
@@ -20,18 +20,18 @@ from memory_fabric.store import files
 from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
-# A larger event, such as a tool's, is not stored; all waiting events use at most MAX_BYTES.
+# A larger event, for instance of a tool, is not stored; all waiting events have up to MAX_BYTES.
 MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
-# How often an event is tried that fails for other reasons than lack of time.
+# Maximum number of attempts at an event that fails for other reasons than lack of time.
 MAX_ATTEMPTS = 4
-# Fields that identify the event's session, agent and folder, without the user's words.
+# Fields that identify the event's session, agent and folder and contain no text of the user.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
-# Settings taken from the session's variables; others are read when the event is finished.
+# Settings saved from the session's variables; all others are read when the event is finished.
 _SETTINGS = "project_dir attended foreign entrypoint author origin domain notes ci".split()
 
 
 class Late(NamedTuple):
-    """A waiting event, its time (ISO 8601), unfinished handlers, and settings of its session."""
+    """A waiting event, its time (ISO 8601), its unfinished handlers, and its session's settings."""
 
     path: str
     event: Event
@@ -42,7 +42,7 @@ class Late(NamedTuple):
 
 
 def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
-    """Store an event without its secrets, durable on return. Raises OSError."""
+    """Store an event, without secrets, so that it survives a crash from then on. Raises OSError."""
     from memory_fabric.redaction.redact import redacted_object  # imported late: rarely needed
 
     folder = os.path.join(settings.home, FOLDER)
@@ -65,14 +65,14 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
 
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
-    """Return the files of waiting events (or refused ones, with ending REFUSED), oldest first."""
+    """Return the files of waiting events, oldest first; with ending REFUSED, of refused events."""
     folder = os.path.join(home, FOLDER)
     names = files.names_in(folder)
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
 
 
 def put_off(path: str) -> None:
-    """Count another failure of an event, and set it aside after too many. Raises OSError."""
+    """Count another failure of an event; after too many, set its file aside. Raises OSError."""
     whole, _, count = path.removesuffix(".jsonl").partition("~")
     failed = int(count or 0) + 1
     ending = f".jsonl{REFUSED}" if failed == MAX_ATTEMPTS else f"~{failed}.jsonl"
@@ -80,7 +80,7 @@ def put_off(path: str) -> None:
 
 
 def read(home: str, path: str) -> Late | None:
-    """Return a waiting event; None if its file is gone or was not written by this home."""
+    """Return a waiting event; None if the file is gone or is not signed by this home."""
     line = files.read_json(path, 2 * MAX_EVENT_BYTES)
     raw, settings = line.get("event"), line.get("settings")
     is_ours = signing.is_ours(line, signing.known_key(home))

@@ -1,11 +1,11 @@
-"""Spool of items to forward, one owner-only file each in home, and the state of sending.
+"""The spool of items to forward, each in its own file in home, and the state of sending.
 
     forward/<id>.<key>.json   waiting; deleted when the receiver has accepted it
     forward/rejected/         items that the receiver refused permanently, with its answer
     forward/state.json        time and outcome of the last attempt, without any content
 
-An item is `{"to": address, "place": project id, "body": {…}}`; only `body` is sent, and only to
-that address, because another project may have another receiver.
+An item is `{"to": address, "place": project id, "body": {…}}`. Only `body` is sent, and only to
+this address, because another project may have another receiver. Only the owner can read the files.
 """
 
 import json
@@ -18,18 +18,18 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Room for weeks of sessions. Rejected items count too, because none is dropped silently.
+# Enough for weeks of sessions. Rejected items count, too, because no item is dropped silently.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
-# Seconds to wait for the lock; other processes hold it only while they write one file.
+# Seconds to wait for the lock. Other processes keep it only for the time of writing one file.
 LOCK_S = 2.0
-# How many keys of sent items are stored to recognise repetitions.
+# The number of keys of sent items that are saved, in order to recognise repetitions.
 KEPT_KEYS = 200
 # The longest back-off, even if the receiver asks for more or the clock was set back.
 MAX_WAIT_S = 24 * 3600
 
 
 class SpoolFull(FabricError):
-    """Error if the spool is full; `waiting` and `rejected` are the numbers of its items."""
+    """Raised if the spool is full; `waiting` and `rejected` are the numbers of such items."""
 
     def __init__(self, waiting: int, rejected: int) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class SpoolFull(FabricError):
 
 
 class Item(NamedTuple):
-    """One file of the spool: its id (UUIDv7), and the key by which receivers detect repetitions."""
+    """A file of the spool: an item's id (UUIDv7), and the key that shows receivers a repetition."""
 
     id: str
     key: str
@@ -49,7 +49,8 @@ class Item(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items found no space."""
+    """State of forwarding. Times are ISO 8601, '' for never; `dropped` counts items without space.
+    """
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()
@@ -97,18 +98,18 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
 
 
 def read(item: Item) -> dict[str, Any]:
-    """Return the item's content; empty if the file was deleted or is unreadable."""
+    """Return an item's content; empty if its file was deleted or cannot be read."""
     content = files.read_json(item.path, MAX_BYTES)
     return content if isinstance(content.get("body"), dict) else {}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """Serialise a JSON object in the form in which it is stored and sent."""
+    """Serialise a JSON object in the form used both for storing and for sending it."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def mark_sent(home: str, item: Item, now_s: float) -> None:
-    """Delete an accepted item, and store its key. Raises OSError, TimeoutError."""
+    """Delete an item that was accepted, and save its key. Raises OSError, TimeoutError."""
     with _locked(home):
         keys, at = [*_sent(home), item.key][-KEPT_KEYS:], ids.timestamp(now_s)
         try:
@@ -118,10 +119,10 @@ def mark_sent(home: str, item: Item, now_s: float) -> None:
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
-    """Move a refused item, with its answer, to `rejected`. Raises OSError, TimeoutError."""
+    """Move a refused item to `rejected`, with the answer. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
-        if content:  # without content, the item was erased and must not come back
+        if content:  # an empty item was erased and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
@@ -149,7 +150,7 @@ def update_state(home: str, **changes: object) -> None:
 
 
 def count_dropped(home: str) -> bool:
-    """Count an item for which there was no space; return True for the first such item in a row."""
+    """Count a dropped item; return True if it is the first since an item was last sent."""
     with _locked(home):
         noted = state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
@@ -157,7 +158,7 @@ def count_dropped(home: str) -> bool:
 
 
 def is_due(home: str, to: str, now_s: float) -> bool:
-    """Return True if an item waits and may be sent now; back-off affects only a failed address."""
+    """Return True if an item waits and no back-off is in force for this address."""
     if not waiting(home):
         return False
     noted = state(home)
@@ -165,7 +166,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding to this address; `elsewhere` lists other items' addresses."""
+    """Return the state of forwarding to `to`; `elsewhere` lists the addresses of other items."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
@@ -188,7 +189,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete items whose bytes match `holds`; return how many. Raises OSError, TimeoutError."""
+    """Delete files whose bytes fulfil `holds`; return how many. Raises OSError, TimeoutError."""
     if not os.path.isdir(folder_of(home)):
         return 0
     with _locked(home):
@@ -206,7 +207,7 @@ def _items(folder: str) -> list[Item]:
     for name in files.names_in(folder):
         id_, _, tail = name.partition(".")
         key, _, ending = tail.partition(".")
-        # Keys must be ids, because any other name could break a header of the request.
+        # A key may have only an id's characters: others could break a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             items.append(Item(id_, key, os.path.join(folder, name)))
     return items

@@ -1,1 +1,1 @@
-"""The tiers beside the database: MEMORY.md, client memory files, and keeping all up to date."""
+"""Tiers outside the database: MEMORY.md, the client's memory files, and their updates."""

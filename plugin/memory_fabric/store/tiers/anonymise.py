@@ -1,8 +1,8 @@
 """Anonymisation of records of scope global, which must not reveal their origin.
 
-Text is replaced by its form (paths, links, addresses, hosts) and by known names: the project and
-its owners, the machine, the user, and people, companies and places of the graph. The module
-capture.people handles unknown names.
+Some text is recognised by its form and replaced: paths, links, addresses, hosts. Other text is
+replaced as a known name: of the project and its owners, the machine, the user, and of people,
+companies and places in the graph. The module capture.people handles unknown names.
 """
 
 import os
@@ -15,11 +15,11 @@ from memory_fabric.models import Record
 from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 
-# A name with this many characters also reveals the origin as a part of another word: "ledgerly-db".
+# A name of at least this length also reveals the origin as a part of a word: "ledgerly-db".
 DISTINCTIVE_CHARS = 6
-# Hosts of repositories that reveal nothing about the owner.
+# Hosts of repositories whose names reveal nothing about a repository's owner.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
-# Entity types that identify somebody, and what replaces the names of such entities.
+# Entity types that identify somebody, each with the text that replaces an entity's name.
 IDENTIFYING_TYPES = (
     dict.fromkeys("person people user author colleague contact".split(), "someone")
     | dict.fromkeys("organization organisation company customer client vendor".split(), "a company")
@@ -33,7 +33,7 @@ COMMON_USERS = frozenset(
     """root admin administrator user test guest nobody postgres app deploy www-data ubuntu vscode
     runner claude node""".split()
 )
-# Addresses with the same meaning on every system.
+# Addresses that have the same meaning on every system.
 COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
 COMMON_NETS = frozenset("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 127.0.0.0/8 0.0.0.0/0".split())
 # Well-known hosts, and names of programs that look like host names.
@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names: two labels with an ending that program names do not have, or more labels.
+# Host names: two labels, the last of which is never an ending of a program's name, or more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -79,7 +79,7 @@ _MACHINE = re.compile(
 _CALLED = re.compile(r"\b(?:the |an? )?(?:hosts?|hostname|server|machine) a host\b")
 _NO_MACHINE = frozenset(("web3", "web2", "db2"))
 _HANDLE = re.compile(r"(?<![\w`@./-])@[A-Za-z][\w-]{1,38}(?![\w/(.-]?\w|[/(`])")
-# Words with an at sign that are not accounts: annotations and rules of style sheets.
+# Words with an at sign that are not accounts: annotations, and rules of style sheets.
 _ANNOTATIONS = frozenset(
     """@property @dataclass @staticmethod @classmethod @override @test @transactional @deprecated
     @param @params @return @returns @throws @see @todo @media @import @apply @layer @supports
@@ -95,7 +95,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people and hosts, and without entities of these."""
+    """Return the record without project, paths, people and hosts, and without such entities."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
@@ -109,11 +109,11 @@ def anonymised(record: Record, memory: BaseMemory) -> Record:
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
-    """Replace paths, links, addresses, hosts, accounts and `names` by words for their kinds."""
+    """Replace paths, links, addresses, hosts, accounts and `names`, each by a general word."""
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
-    # Whole private networks are not replaced, because everybody has them; parts of them are.
+    # A whole private network is not replaced, because everybody has it; a part of one is replaced.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     text = _HOST.sub(
@@ -124,7 +124,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _HANDLE.sub(lambda m: m[0] if m[0].lower() in _ANNOTATIONS else "someone", text)
     text = _ACCOUNT.sub(_account, text)
     for name, instead in names.items():
-        # Only a short name may be part of a word by chance, like "api" in "rest-api".
+        # Only a short name can be part of another word by chance, like "api" in "rest-api".
         joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
         # The parts of a name may be joined by `-`, `_`, a space or nothing.
         spelling = "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
@@ -153,7 +153,7 @@ def identifying_names(memory: BaseMemory) -> dict[str, str]:
         names[project.name] = "the project"
         names[os.path.basename(project.root)] = "the project"
     longer = {name: instead for name, instead in names.items() if len(name) > 1}
-    # Longer names first: otherwise "Retail" would remain of "Acme Retail" if "Acme" is known, too.
+    # Longer names come first: if "Acme" was replaced first, "Acme Retail" would leave "Retail".
     return dict(sorted(longer.items(), key=lambda pair: -len(pair[0])))
 
 
@@ -167,7 +167,7 @@ def _user_names(memory: BaseMemory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # a folder or pipe contains no names
+            continue  # it is a folder or pipe, without names
         section = ""
         for line in map(str.strip, text.split("\n")):
             section = line.lower() if line.startswith("[") else section
@@ -186,6 +186,6 @@ def _account(match: re.Match[str]) -> str:
 
 
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
-    """Replace a name, but keep a short word in capitals: "API" is not the project "api"."""
+    """Return the replacement of a name, but keep short capitals: "API" is not the project "api"."""
     form = match.group()
     return form if form.isupper() and form != name and len(form) < 5 else instead

@@ -1,8 +1,8 @@
-"""The client's memory files as a source of recall, without the block of memory-fabric.
+"""The client's memory files as a source of recall, without the block that memory-fabric writes.
 
-MEMORY.md without that block, and the Markdown files next to it, are read for each search, because
-they are small and nothing reports their changes. None of their text is stored. It was not captured,
-so it is redacted and its tags are neutralised here, before any other use.
+MEMORY.md without this block, and the Markdown files next to it, are read for each search, because
+they are small and nothing reports their changes. Their text is not stored. It has not passed
+capture, so it is redacted and its tags are neutralised here, before any other use.
 """
 
 import os
@@ -19,11 +19,11 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# More than the client itself shows (24 KB of one file), but read within milliseconds.
+# The client itself shows less (24 KB of one file); this much can be read within milliseconds.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
-# The user and the assistant both write these files, and the author is not recorded.
+# Both the user and the assistant write these files, and nothing records who wrote a note.
 TRUST = "assistant"
 _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
@@ -33,11 +33,11 @@ _NESTED_FROM = 2
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
     """Return the notes of this project's client memory files that match the filters, with ids
-    `native:<file>#<n>`, and failures. A memory limited to domains returns none, because notes have
-    no domain.
+    `native:<file>#<n>`, and the failures. Notes have no domain, so a memory limited to domains
+    returns none.
     """
     project = memory.project
-    # Notes have no agent, session, category, domain or tag.
+    # Notes have no agent, session or category, so no note matches a filter by these.
     lacking = filters.agents or filters.sessions or filters.categories
     own = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
     may_hold = not lacking and all(not wanted or value in wanted for wanted, value in own)
@@ -49,7 +49,7 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
         return [], []
     texts, failures = _texts(os.path.dirname(place.path))
     for name, text, changed_at in texts:
-        is_after = changed_at >= filters.since  # an empty time is before all others
+        is_after = changed_at >= filters.since  # '' sorts before all times
         is_before = not filters.before or changed_at < filters.before
         if not (is_after and is_before) or (filters.as_of and changed_at > filters.as_of):
             continue
@@ -64,7 +64,7 @@ def split(text: str) -> list[str]:
     """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised.
 
     A note is a bullet with its nested lines, or a paragraph, each after the heading above it; or a
-    heading without text. Blocks of memory-fabric and one-line comments are skipped.
+    heading without any text below. Blocks of memory-fabric and comments of one line are skipped.
     """
     parts = memory_md.parse(text)
     # The whole text is redacted first, because a key or a private block may span several lines.
@@ -73,7 +73,7 @@ def split(text: str) -> list[str]:
     for heading, body in _blocks(whole.split("\n")):
         note = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
         if any(c.isalnum() for c in body):
-            # Then each note is redacted: after a heading like "Password" the next word is secret.
+            # Each note is redacted again: after a heading "Password", the next word is a secret.
             text_left = neutralised(redact(one_line(note)))
             while len(text_left) > MAX_NOTE_CHARS:
                 space = text_left.rfind(" ", 1, MAX_NOTE_CHARS + 1)
@@ -85,7 +85,7 @@ def split(text: str) -> list[str]:
 
 
 def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Return name, text and time of change of each file, MEMORY.md first, and the failures."""
+    """Return (name, text, time of change) of each file, MEMORY.md first; and the failures."""
     root = os.path.realpath(folder)
     try:
         names = [n for n in os.listdir(root) if n.lower().endswith(".md") and n[0] != "."]
@@ -106,7 +106,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
             bytes_left, unread = bytes_left - len(data) if is_whole else 0, unread + (not is_whole)
             text = data.decode("utf-8-sig")
         except FileNotFoundError:
-            continue  # deleted meanwhile
+            continue  # deleted after listdir
         except OSError as error:
             failures.append(f"{SOURCE} ({shown_name}): {error.strerror or error}")
             continue
@@ -123,7 +123,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return up to `most` bytes of a file in the folder, its time (s), True if these are all."""
+    """Return up to `most` bytes of a file in the folder, its time (s), and True if complete."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None
@@ -138,7 +138,7 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (heading, text) of each bullet or paragraph; a lone heading is yielded as a text."""
+    """Yield (heading, text) of each bullet or paragraph, ("", heading) for a lone heading."""
     heading, level, code, is_alone = "", 0, "", False
     parts: list[str] = []
     for line in lines:
@@ -149,7 +149,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         if bare.startswith("<!--") and bare.endswith("-->"):
             continue
-        # The level of a heading, from 1; 0 for a line that is not a heading.
+        # The level of a heading (1 or more), or 0 for a line that is not a heading.
         deep = len(bare) - len(bare.lstrip("#"))
         deep = deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
         is_bullet = len(line) - len(line.lstrip()) < _NESTED_FROM and _without_bullet(bare) != bare
@@ -169,7 +169,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """Return True for an empty line, or for a rule like the client's lines around file headers."""
+    """Return True for an empty line, or a ruled line as the client writes around file headers."""
     return not bare.strip("-*_=# \t")
 
 

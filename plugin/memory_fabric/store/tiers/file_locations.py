@@ -1,4 +1,4 @@
-"""Locations of everything that may contain a memory: databases, folders, MEMORY.md blocks."""
+"""Locations of everything that may contain memories: databases, folders, MEMORY.md blocks."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# The folder of separate homes for served graph files, and the file in each with the served path.
+# The folder of the separate homes for served graph files; the file in each with the served path.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
 class Location(NamedTuple):
-    """Files of one memory: its database, its folders, and each MEMORY.md that may show it."""
+    """The files of one memory: its database, its folders, and each MEMORY.md that may show it."""
 
     path: str
     kind: str
@@ -49,21 +49,21 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
-    """Yield (project id, folder) for each key of this home that contains a folder."""
+    """Yield (project id, folder) for each registered key of this home that contains a folder."""
     for key, owner in registry_file.read_registry(home).keys.items():
         for folder in registry_file.folders_in((key,)):
             yield owner, folder
 
 
 def save_served(home: str, path: str) -> None:
-    """Save the path of a served graph file in the home that belongs to it. Raises OSError."""
+    """Save in a separate home which graph file is served from it. Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
 
 
 def served_files(memory: BaseMemory) -> list[str]:
-    """Return the other graph files that are served from this home and still exist."""
+    """Return the other existing graph files that are served from separate homes in this home."""
     own = memory.mirror.path if memory.mirror else ""
     top = os.path.join(memory.switched_by[0], SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
@@ -72,7 +72,7 @@ def served_files(memory: BaseMemory) -> list[str]:
 
 
 def logs_of_client(memory: BaseMemory) -> list[str]:
-    """Return the logs in the plugins' data folders, which are used if home cannot be written."""
+    """Return the logs in the data folders of plugins, which are used if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [*(os.path.join(top, name) for name in files.names_in(top)), memory.settings.data_dir]
     names = (log.LOG_NAME, f"{log.LOG_NAME}.1")
@@ -81,14 +81,14 @@ def logs_of_client(memory: BaseMemory) -> list[str]:
 
 
 def client_memory_files(places: Sequence[Location]) -> list[str]:
-    """Return each MEMORY.md of these locations, and the other Markdown files next to it."""
+    """Return each MEMORY.md of these locations, and all other Markdown files in its folder."""
     folders = dict.fromkeys(os.path.dirname(path) for location in places for path in location.notes)
     paths = (os.path.join(folder, name) for folder in folders for name in files.names_in(folder))
     return [path for path in paths if path.endswith(".md") and os.path.isfile(path)]
 
 
 def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return all files of these locations: in home except its projects, and in their folders."""
+    """Return all files in the folders of these locations, and in home except its projects."""
     home = memory.settings.home
     folders = [f for place in places for f in (os.path.dirname(place.path), *place.folders)]
     inside = (path for folder in folders if folder != home for path in files_in(folder))
@@ -96,7 +96,7 @@ def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return the files of other projects and memories in home, and served graph files."""
+    """Return the files of other projects and memories in home, and the served graph files."""
     mine = set(own_files(memory, places))
     walked = os.walk(memory.switched_by[0])
     paths = (os.path.join(at, name) for at, _, names in walked for name in names)
@@ -104,7 +104,7 @@ def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
-    """Yield the regular files below a folder, except below `leave_out` or another home in it."""
+    """Yield all regular files below a folder, except below `leave_out` or another home inside."""
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(at, name) != leave_out]
         if USERS in names and at != folder:

@@ -1,7 +1,7 @@
 """Tier 3: a block in the client's own MEMORY.md, which the client loads into every session.
 
 The file belongs to the user: no byte outside the block changes. Markers and ids are HTML comments
-on separate lines, which the client strips and does not count (measured, docs/hooks.md).
+on separate lines; the client removes these and does not count them (measured, docs/hooks.md).
 """
 
 import os
@@ -14,44 +14,44 @@ from memory_fabric.models import SAID_BEFORE, Record, by_words, shown_type, user
 from memory_fabric.store import files
 from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, without_controls
 
-# A function that maps lines by their ids to the ids of the lines to keep in the block.
+# A function from lines by id to the ids of those lines that are to be kept in the block.
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# Begins a block after text without a final line break: the break above belongs to the block.
+# Begins a block after text without a final line break; the line break above is part of the block.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
-# Must not change: with another heading, existing blocks would count as the user's text.
+# Must not change: under another heading, existing blocks would count as text of the user.
 HEADING = "## Remembered by memory-fabric"
-# The heading of lines whose records were lost: the file may have the last copy of them.
+# Above lines whose records were lost: the file may contain the last copy of these records.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
-# The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
+# The client shows 200 lines and 24.4 KB of the file; the block must be a small part of this.
 MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# The length of the assistant's sentence in a line that also quotes the user.
+# Maximum length of the assistant's sentence in a line that also quotes the user.
 CAPTION_CHARS = 200
 # Larger files, which the client would not show, are neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
-# The bytes of markers, heading and empty line, with a margin.
+# The bytes of markers, heading and empty line together, with a margin.
 BLOCK_BYTES = 250
 # A longer slug ends in a hash that only the client can compute, so its folder is not used.
 MAX_SLUG_CHARS = 200
-# Attempts to rewrite the file if others change it between reading and replacing.
+# Maximum number of attempts to rewrite the file, if others change it after it was read.
 ATTEMPTS = 5
 
 _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
 class MemoryFile(NamedTuple):
-    """The path of MEMORY.md, and the reason why it must not be written, or ''."""
+    """The path of MEMORY.md, and the reason why it must not be written ('' if it may be)."""
 
     path: str
     off_because: str = ""
 
 
 class Parts(NamedTuple):
-    """The user's text before and after the block, with others' lines in it; own lines by id."""
+    """The user's text before and after the block, foreign lines included; own lines by id."""
 
     before: str
     after: str
@@ -60,14 +60,14 @@ class Parts(NamedTuple):
 
 
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
-    """Return a project's MEMORY.md by the client's rules; the variable `off_by` disables it."""
+    """Return a project's MEMORY.md by the client's rules; a variable `off_by` disables the file."""
     own = os.path.join(project_root, ".claude")
     paths = [os.path.join(folder, "settings.json") for folder in (config_dir, own)]
     paths.append(os.path.join(own, "settings.local.json"))
     settings = [files.read_json(path, MAX_SETTINGS_BYTES) for path in paths]
     slug = slug_of(project_root)
     folder = os.path.join(config_dir, "projects", slug, "memory")
-    # Only from the user's settings: a repository must not choose where this package writes.
+    # Read only from the user's settings: a repository must not choose where this package writes.
     stated = settings[0].get("autoMemoryDirectory")
     stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
     is_chosen = os.path.isabs(stated)
@@ -80,7 +80,7 @@ def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
 
 
 def slug_of(path: str) -> str:
-    """Return the client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
+    """Return the client's folder name for a path: `-` for all UTF-16 units but A-Z, a-z and 0-9."""
     plain = (c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path)
     return "".join(plain)
 
@@ -90,10 +90,10 @@ def promote(
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those that fit.
 
-    Other lines of the block are kept after these records if `keeps` returns their ids. Without
-    records and without a block, nothing changes; if the user's own text leaves no space, the block
-    is removed. `lock` is a lock file outside the client's folder. Raises OSError, TimeoutError,
-    StoreUnavailable, StoreReadOnly.
+    Other lines of the block are kept, after these records, if `keeps` returns their ids. Without
+    records and without a block, nothing changes. If the user's own text leaves no space, the block
+    is removed. `lock` is the path of a lock file outside the client's folder. Raises OSError,
+    TimeoutError, StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
         return ()
@@ -131,16 +131,16 @@ def rewritten(
 
 
 def parse(text: str) -> Parts:
-    """Split the text into parts. Only markers on separate lines count.
+    """Split a MEMORY.md into its parts. A marker counts only on a line of its own.
 
     Several blocks are joined. A block without an end marker ends at the first line that does not
-    have the form of a block's lines. An end marker without a begin marker is the user's text.
+    have the form of a block's lines. An end marker without a begin marker is text of the user.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", {}, False)
     before, after, ours = list[str](), list[str](), dict[str, str]()
     fenced = joined = False
-    # Only a line feed ends a line, unlike in `splitlines`.
+    # Only a line feed ends a line; `splitlines` would also split at other characters.
     *whole, last = text.split("\n")
     lines = [f"{line}\n" for line in whole] + ([last] if last else [])
     at = 0
@@ -162,7 +162,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the index after the block that begins before `at`, its lines, and foreign lines."""
+    """Return the index after the block whose content begins at `at`, its lines, foreign lines."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END
@@ -190,7 +190,7 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
 def _chosen(
     records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the lines that fit beside the other text, `lacked` lines last, and the record ids."""
+    """Return the lines that fit beside the other text, with `lacked` lines last, and record ids."""
     room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
     room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
     room_lines -= bool(lacked)
@@ -198,7 +198,7 @@ def _chosen(
     room_bytes -= sum(map(_size, behind))
     ordered = [records[place] for place in by_words(records)]
     whole = [_line(record) for record in ordered]
-    # A quotation that repeats that of the previous line is shortened.
+    # If a quotation is the same as in the previous line, it is shortened.
     pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
     lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
     return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
@@ -215,7 +215,7 @@ def _fitting(
 
 
 def _size(line: str) -> int:
-    """Return the bytes of a line, counted with the longest possible line end."""
+    """Return the number of bytes of a line, including the longest possible line end."""
     return len(line.encode("utf-8", "replace")) + 2
 
 
@@ -237,7 +237,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
         raise StoreReadOnly(path, f"{path} is read-only.")
 
     def is_still() -> bool:
-        """Return True if the file contains the text, and was not replaced during this check."""
+        """Return True if the file still contains `before` and is not replaced during the check."""
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp
 

@@ -1,4 +1,4 @@
-"""Updates of tiers 2 and 3: queues, journals, MEMORY.md; also backups and expiry of old rows."""
+"""Updates of tiers 2 and 3 (queues, journals, MEMORY.md), backups, and expiry of old rows."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# Conditions for records of the user that MEMORY.md always shows, and for their other records.
+# SQL conditions: for the user's records that MEMORY.md always shows, and for others it shows.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def flush(memory: BaseMemory) -> None:
-    """Update tiers 2 and 3; a part that fails is listed in `memory.failures`."""
-    # The key is created while home can be written, because a queue needs it when home cannot.
+    """Update tiers 2 and 3; if a part of this fails, `memory.failures` lists the failure."""
+    # The key is created now because a queue will need it when home cannot be written.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
     from memory_fabric.store.projects import file_states  # a session's start does not need it
@@ -42,7 +42,7 @@ def flush(memory: BaseMemory) -> None:
 
 
 def drain(memory: BaseMemory) -> int:
-    """Apply queued operations; return their count. After a failure, the rest remains queued."""
+    """Apply queued operations; return their count. After a failure, the others remain queued."""
     applied = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         if not journal.waiting_files(folder):
@@ -58,23 +58,23 @@ def drain(memory: BaseMemory) -> int:
 
 
 def share(memory: BaseMemory) -> int:
-    """Exchange lines with the shared journal; return the count of others' records that changed."""
+    """Exchange records with the shared journal; return how many records of others have changed."""
     project = memory.project
     if project is None or not switch.is_on(memory.settings.home, project.id):
         return 0
-    from memory_fabric.sharing.git import location, shared_journal  # only users who share need it
+    from memory_fabric.sharing.git import location, shared_journal  # needed only by users who share
 
     if not location.is_on(memory):
         return 0
     if shared_journal.publish(memory):
-        from memory_fabric.sharing.git import adoption  # only an unfinished merge needs it
+        from memory_fabric.sharing.git import adoption  # for an unfinished merge only
 
         adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
     return shared_journal.import_new(memory)
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append lines that the journals have lost but the graph has; return the count of lines."""
+    """Append lines to the journals that were lost there but are in the graph; return the count."""
     from memory_fabric.sharing.git import location  # a session's start does not need it
 
     restored, words = 0, _keeps_words(memory)
@@ -95,7 +95,7 @@ def restore_journals(memory: BaseMemory) -> int:
 
 
 def promote(memory: BaseMemory) -> None:
-    """Update the block in MEMORY.md if the client reads it; save the ids of the records in it."""
+    """Update the block in MEMORY.md if the client reads it, and save the ids of its records."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
@@ -115,17 +115,17 @@ def promote(memory: BaseMemory) -> None:
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
-    """Return the records for MEMORY.md: pinned ones, rules and preferences, others; each group
-    newest first, because the file has space for only a part of a large memory.
+    """Return the records for MEMORY.md: pinned records, rules and preferences, other records; each
+    group newest first, because the file has space for only a part of a large memory.
 
-    Others are shown if the user stated or kept them on purpose, or if a second session noted them.
-    Records of isolated domains are not, because the client shows the file to all its agents.
+    Other records are included if the user stated or kept them on purpose, or if a second session
+    noted them; records of isolated domains are not, because all the client's agents see the file.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
         f"{ACTIVE_CURRENT} AND scope <> 'local' "
         "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
-        # The instruction file from which such a record is derived already says it.
+        # Not for records from an instruction file, which the client shows anyway.
         "AND json_extract(body, '$.evidence.instructions') IS NULL "
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
@@ -135,7 +135,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit a record that a newer one in the list contradicts, unless it is pinned; mark the others.
+    # Omit a record that a newer one of these contradicts, unless it is pinned; others are marked.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -147,7 +147,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Delete saved ids of records that are no longer in MEMORY.md, which the user may change."""
+    """Delete saved ids of records that are no longer in MEMORY.md, because the user may edit it."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database, root = memory.database("project", create=False), memory.project.root
@@ -158,7 +158,7 @@ def confirm_shown(memory: BaseMemory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
         ids_in_file = () if notes.off_because else tuple(memory_md.shown_lines(notes))
-    except OSError as error:  # a file that cannot be read shows no record
+    except OSError as error:  # an unreadable file shows no records
         memory.fail(f"MEMORY.md: {error}")
         ids_in_file = ()
     shown_ids = [row[0] for row in believed if row[0] in ids_in_file]
@@ -167,13 +167,13 @@ def confirm_shown(memory: BaseMemory) -> None:
 
 
 def backup_when_due(memory: BaseMemory) -> list[str]:
-    """Make a verified backup of each database that needs one (backup.is_due); return the paths."""
+    """Make a verified backup of each database for which `backup.is_due`; return the paths."""
     due = [database.path for database in memory.databases() if backup.is_due(database.path)]
     return [backup.create(path) for path in due]
 
 
-# Statements that delete old rows: local records of sessions not seen since (as after a crash),
-# turns, and candidates that did not occur again, which were never in the graph.
+# Statements that delete old rows: local records of sessions without later activity (as after a
+# crash), turns, and candidates that never became active and so were never in the graph.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -184,8 +184,8 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete rows of a kind (`local`, `turns`, `candidates`, `sessions`, `texts`) from before a
-    time.
+    """Delete the rows of one kind (`local`, `turns`, `candidates`, `sessions`, `texts`) from before
+    a time.
     """
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
@@ -224,7 +224,7 @@ def _export(memory: BaseMemory, database: Database) -> None:
 
 
 def _keeps_words(memory: BaseMemory) -> bool:
-    """Return True if the journal may contain the user's words: it is private or they allow it."""
+    """Return True if the journal may quote the user: it is private, or the settings allow it."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared
