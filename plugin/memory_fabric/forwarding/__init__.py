@@ -1,1 +1,1 @@
-"""Forwarding: sessions are sent to another machine, the receiver."""
+"""Forwarding of sessions to another machine, the receiver."""

@@ -1,9 +1,9 @@
 """The sender: posts spooled items to the receiver, in a process for which no hook waits.
 
-An item's file is deleted only after the receiver accepted it (2xx), and an item that is sent twice
-has the same idempotency key, so nothing is lost if the process is killed. Items that the receiver
-rejects permanently are set aside; others are retried. This module imports only the standard
-library, because hooks run without the installed packages.
+An item's file is deleted only after the receiver has accepted the item (2xx), and an item that is
+sent twice has the same idempotency key, so nothing is lost if the process is killed. Items that the
+receiver rejects permanently are set aside; others are retried. This module imports nothing outside
+the standard library and this package, because hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from memory_fabric.store.queues.spool import Item
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"
-# The delay doubles from the first to the last value; a random part of up to half is subtracted.
+# The delay doubles from the first value to the last; a random share of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Limits of one pause and of the process's lifetime; then a later hook starts the sender again.
+# Limits of one pause and of the process's lifetime. After that, a later hook starts a new sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# One item alone may make the receiver fail; after this number of failures in a row the round ends.
+# A single item may make the receiver fail, so the round ends only after this many failures in a
+# row.
 TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The numbers of items accepted and rejected in a run, and the failure that ended it."""
+    """The number of items that were accepted and rejected in a round, and the last failure."""
 
     arrived: int = 0
     refused: int = 0
@@ -51,7 +52,7 @@ class Sent(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """The current time (seconds since 1970), a sleep function, and random numbers from 0 to 1."""
+    """Functions for the current time (seconds since 1970), for sleeping, and for random numbers."""
 
     now: Callable[[], float] = time.time
     wait: Callable[[float], None] = time.sleep
@@ -59,7 +60,7 @@ class Clock(NamedTuple):
 
 
 def main() -> int:
-    """Run the detached sender: post all waiting items, and log failures."""
+    """Run the detached sender: post all waiting items, and log a failure."""
     settings = read_settings(os.environ, {})
     try:
         settings = settings_of(os.environ)
@@ -90,7 +91,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
             try:
                 held.enter_context(files.Locked(os.path.join(spool.folder_of(home), LOCK), 0))
             except TimeoutError:
-                return  # Another sender runs, and checks for new items before it ends.
+                return  # another sender is running; it will check for new items
             while _has_work(settings, held_ids, clock.now()):
                 delay_s = _note(settings, _round(settings, post, clock, held_ids), clock)
                 if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
@@ -100,7 +101,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """Send every item once. Raises OSError, and TimeoutError if another sender is running."""
+    """Send each item once. Raises OSError, and TimeoutError if another sender is running."""
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         round_done = _round(settings, post, clock, set())
         _note(settings, round_done, clock)
@@ -114,7 +115,7 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
 
 
 def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
-    """Send each item once, oldest first; stop if the receiver itself seems to fail."""
+    """Send each item once, the oldest first; stop if the receiver itself seems to have failed."""
     arrived = refused = tries = 0
     failure: Answer | None = None
     for item in spool.waiting(settings.home):
@@ -143,7 +144,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
     if not content:
-        if os.path.exists(item.path):  # if missing, the item was purged meanwhile
+        if os.path.exists(item.path):  # else the item was purged
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
@@ -151,10 +152,10 @@ def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> b
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Save a round's result; return seconds until the next attempt, or 0 without a failure."""
+    """Save the result of a round; return the seconds until the next attempt, 0 if none failed."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
-        return 0.0  # uninstalled meanwhile, so create no files
+        return 0.0  # memory was uninstalled: create no files
     if done.failure is None:
         if done.arrived or done.refused:
             spool.update_state(home, to=settings.forward_url, failures=0, next_at=0)
@@ -171,21 +172,21 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
 
 
 def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
-    """Return seconds until the next attempt, given the failures in a row and Retry-After."""
+    """Return the seconds to wait after this many failures in a row, at least `retry_after_s`."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 
 
-# Timeout of connecting and of each read, and timeout of a whole request.
+# The timeout of connecting and of each read, and the timeout of a whole request.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# Replaces the key in the receiver's answers; and statuses after which an item is not retried.
+# The text that replaces the key in answers; the statuses after which an item is not sent again.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
 class Answer(NamedTuple):
-    """The result of a request: its status (0 if there was no response), a message and a remedy."""
+    """The receiver's answer: status (0 if there was no response), a message, and a remedy."""
 
     status: int
     message: str = ""
@@ -194,12 +195,12 @@ class Answer(NamedTuple):
     text: str = ""
 
 
-# A function that posts a body with its idempotency key and returns the answer.
+# A function that posts a body with its idempotency key and returns the receiver's answer.
 Post = Callable[[bytes, str], Answer]
 
 
 def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Post:
-    """Return a function that posts to the configured receiver; `now` is the clock."""
+    """Return a function that posts to the configured receiver; `now` returns the current time."""
     opener = _opener(settings.forward_url)
     host = host_of(settings.forward_url)
 
@@ -224,7 +225,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
         secret = settings.forward_key
         if not secret:
             return answer
-        # Redact the key, which the receiver may have repeated in its answer.
+        # Redact the key, because the receiver may have repeated it in its answer.
         message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
         return answer._replace(message=message, text=text)
 
@@ -232,7 +233,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A handler that does not follow redirects, so that a redirect is treated as the response."""
+    """A handler that does not follow redirects, so that a redirect itself is the response."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -284,7 +285,7 @@ def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
                 data = error.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
             text = cut(without_secrets(without_controls(data)), MAX_ANSWER_CHARS)
         except (OSError, http.client.HTTPException, ValueError):
-            pass  # The status alone is sufficient.
+            pass  # the status is enough
     stated = (error.headers.get("Retry-After", "") if error.headers else "").strip()
     try:  # Retry-After is a number of seconds or a date
         is_number = stated.isascii() and stated.isdigit()

@@ -1,4 +1,4 @@
-"""Part of forwarding that runs in hooks: it checks whether anything is due, and starts the sender.
+"""The part of forwarding that runs in hooks: it starts the sender if an item is due.
 
 hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
 """
@@ -15,7 +15,7 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
-    """Return actions to run after the hook's reply: start the sender if an item is due."""
+    """Return the actions to run after the hook's reply: to start the sender if an item is due."""
     if not settings.forward_url or not captures(settings):
         return ()
 
@@ -27,7 +27,7 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
 
 
 def start(settings: Settings) -> int:
-    """Start the sender, detached so that it outlives the session; return its process id."""
+    """Start the sender as a detached process that outlives the session; return its process id."""
     return processes.start(
         "forwarding.sender",
         {
@@ -40,10 +40,10 @@ def start(settings: Settings) -> int:
 
 
 def news(settings: Settings) -> str:
-    """Return the notice about a receiver the first time that it is used; '' afterwards."""
+    """Return a notice when a receiver is used for the first time, afterwards ''."""
     url = settings.forward_url
     if not settings.attended or not captures(settings):
-        return ""  # no user to inform, or nothing is forwarded
+        return ""  # no user is there, or nothing is forwarded
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
@@ -53,12 +53,12 @@ def news(settings: Settings) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, including the port if there is one."""
+    """Return the host in a URL, with the port if the URL has one."""
     return url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
 def is_loopback(url: str) -> bool:
-    """Return True if a URL's host is this machine."""
+    """Return True if the host in a URL is this machine."""
     host = host_of(url)
     if not host.endswith("]"):
         name, sign, port = host.rpartition(":")
@@ -68,5 +68,5 @@ def is_loopback(url: str) -> bool:
 
 
 def is_plain(url: str) -> bool:
-    """Return True if data sent to a URL is unencrypted: http to another machine."""
+    """Return True if data sent to a URL is not encrypted: http to another machine."""
     return url.startswith("http:") and not is_loopback(url)

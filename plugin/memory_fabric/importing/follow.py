@@ -1,7 +1,7 @@
-"""Updates of records when the instruction files change from which they were imported.
+"""Updates of imported records when the instruction files from which they were imported change.
 
-Records of removed lines are closed and those of new lines added, but not records that the user
-pinned, confirmed or reworded. The files are never written.
+If a line is removed, its record is closed, except a record that the user pinned, confirmed or
+reworded; new lines become records. The files are never written.
 """
 
 import os
@@ -25,21 +25,21 @@ from memory_fabric.text import same_form
 
 
 class Followings(NamedTuple):
-    """The numbers of records that an update added and closed."""
+    """The number of records that an update added, and of those that it closed."""
 
     new: int = 0
     closed: int = 0
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Follow imported instruction files at a path from now on. Raises StoreUnavailable, OSError."""
+    """Begin to follow imported instruction files at a path. Raises StoreUnavailable, OSError."""
     batch = _new_batch()
     for file in instructions.read_files(path, here_of(memory), Left()):
         _bring(memory, file.place, file, batch)
 
 
 def _new_batch() -> str:
-    return f"follow-{ids.new_id()[-8:]}"  # undo undoes a batch as a whole
+    return f"follow-{ids.new_id()[-8:]}"  # the unit that `undo` reverses
 
 
 def update(
@@ -50,12 +50,12 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these instruction files and of the files that they import, as one
+    """Update the records of these instruction files, and of the files that they import, as one
     batch.
 
-    Files of more than `max_bytes` in total are left for a later event, or with `is_last` skipped
-    with a notice. At most `max_new` records are added per file. Raises StoreUnavailable,
-    DeadlinePassed, OSError.
+    If a file and its imports have more than `max_bytes`, they are left for a later event; with
+    `is_last`, they are skipped with a notice. At most `max_new` records are added per file. Raises
+    StoreUnavailable, DeadlinePassed, OSError.
     """
     batch, here, new, closed = _new_batch(), here_of(memory), 0, 0
     for name in names:
@@ -66,7 +66,8 @@ def update(
             continue
         before = followed[name]
         if before.ids and not any(records.among(database, "id", before.ids)):
-            # The import was undone, or all its records were forgotten, so stop following the file.
+            # The import was undone, or all its records were forgotten, so the file is no longer
+            # followed.
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:
@@ -104,17 +105,17 @@ def _bring(
     followed = instruction_files.load(database)
     before = followed.pop(place, Followed(GONE, 0, ()))
     own = list(records.among(database, "id", before.ids))
-    # Use the domain of the import, whichever session notices the change.
+    # The domain of the import is kept, whichever session notices the change.
     domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
     now = ids.timestamp()
     stated = [record_of(i, INSTRUCTIONS, memory, now, domain) for i in file.items] if file else []
     kept, new = _compared(database, own, [r for r in stated if not worthless(r)], domain)
     added = new[:max_new]
-    # If a record was closed while its line was still in the file, the record remains closed.
+    # A closed record is reopened if its line has returned, but not if its line was there all along.
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
-    # Do not close a record that a person confirmed or pinned, even if its line was removed.
+    # A record that the user confirmed or pinned is not closed, even if its line was removed.
     gone = [r for r in own if r.id not in stay and _holds(r) and r.trust == TRUST and not r.pinned]
     links = [{"id": r.id, **OPEN, "was": {"by": "", "at": r.valid_to}} for r in again]
     links += [{"id": r.id, "by": "", "at": now, "was": OPEN} for r in gone]
@@ -135,9 +136,9 @@ def _bring(
 def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
-    """Return stored records that match these statements, by id, and the unmatched statements."""
+    """Return by id the stored records that match these statements, and statements without match."""
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
-    # Records with the same text may come from another file or program.
+    # A record with the same text may come from another file or program.
     same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
     in_force = (r for r in same_key if _holds(r) and r.domain == domain)
     others = [record for record in in_force if record.scope != "local"]

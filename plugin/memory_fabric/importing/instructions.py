@@ -1,7 +1,7 @@
 """Reader of instruction files for assistants: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc.
 
-Each bullet, and each sentence of a paragraph that states a rule, is one statement. Bullets that
-describe a path or a command (`src/` – the server) become notes; other sentences are left out.
+Each bullet is a statement, and so is each sentence of a paragraph that states a rule. A bullet that
+describes a path or a command (`src/` – the server) becomes a note; other sentences are left out.
 """
 
 import os
@@ -22,9 +22,9 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# Limit of files per reading, and the least number of bytes that each file counts for.
+# Maximum number of files in one reading, and the bytes that a smaller file counts for.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
-# Folders in which all files with these endings are instructions: (folder, endings).
+# Folders, each with endings: all files in the folder with such an ending are instructions.
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
     (os.path.join(".claude", "rules"), (".md",)),
@@ -39,7 +39,7 @@ UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
-# English verbs that begin an instruction, without apostrophes (other languages: `stated_type`).
+# English verbs that begin an instruction, without apostrophes. `stated_type` knows other languages.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -50,7 +50,7 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file: real path, name, files and links that lead to it (`via`), statements."""
+    """An instruction file: real path, name, `via` (importing files and links to it), statements."""
 
     path: str
     place: str
@@ -59,7 +59,7 @@ class File(NamedTuple):
 
 
 def is_instructions(path: str) -> bool:
-    """Return True if a path is that of a client's instruction file."""
+    """Return True if this is the path of an instruction file of a client."""
     folder, name = os.path.split(os.path.realpath(path))
     if name in NAMES or name.endswith(".mdc"):
         return True
@@ -68,7 +68,7 @@ def is_instructions(path: str) -> bool:
 
 
 def files_of(path: str) -> list[str]:
-    """Return the instruction files at a path: the file itself, or all those in a project folder."""
+    """Return the instruction files at a path: the file itself, or all in a project's folder."""
     if not os.path.isdir(path):
         return [path]
     root = os.path.realpath(path)
@@ -81,13 +81,13 @@ def files_of(path: str) -> list[str]:
 
 
 class TooLarge(Exception):
-    """Error raised if the files exceed the byte limit of one reading."""
+    """Raised if the files have more bytes than one reading may have."""
 
 
 def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf")) -> list[File]:
     """Return the instruction files at a path, together with the files that they import.
 
-    Raises DeadlinePassed, and TooLarge if they exceed `max_bytes` in total.
+    Raises DeadlinePassed, and TooLarge if the files have more than `max_bytes` in total.
     """
     reading = _Reading(here, left, max_bytes)
     is_folder = os.path.isdir(path)
@@ -100,7 +100,7 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
 
 
 class _Reading:
-    """The instruction files read so far, including imported files, by real path."""
+    """All instruction files read so far, including imported files, by real path."""
 
     def __init__(self, here: Here, left: Left, max_bytes: float) -> None:
         self._here, self._left, self._bytes_left = here, left, max_bytes
@@ -110,7 +110,7 @@ class _Reading:
         self._links = {name: os.path.realpath(path) for name, path in links}
 
     def read(self, path: str, via: tuple[str, ...]) -> None:
-        """Read a file and its imports; `via` is the chain of files that import this file."""
+        """Read a file and the files it imports; `via` is the chain of files that led to it."""
         real, here, left = os.path.realpath(path), self._here, self._left
         if real in self.files or len(via) > MAX_HOPS:
             return
@@ -148,7 +148,7 @@ class _Reading:
 
 
 def place_of(path: str, here: Here) -> str:
-    """Return a file's name for evidence: relative to the project or home (`~`), or absolute."""
+    """Return a file's name for evidence: relative to the project or to home (`~`), or absolute."""
     real = os.path.realpath(path)
     for root in here.roots:
         if _is_in(real, root):
@@ -158,7 +158,7 @@ def place_of(path: str, here: Here) -> str:
 
 
 def imports(text: str) -> list[str]:
-    """Return the paths that a CLAUDE.md imports with `@path`, except in code."""
+    """Return the paths that a CLAUDE.md imports with `@path`; code is ignored."""
     paths, code = [], ""
     for line in text.split("\n"):
         bare = line.strip()
@@ -172,8 +172,8 @@ def imports(text: str) -> list[str]:
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
-    """Return True if a file may import another one: both are in the project, or both in the folder
-    of one of the user's clients, but never in Claude Code's `projects` folder.
+    """Return True if the file `real` may import `target`: both are in the project, or both in the
+    folder of one client of the user. Claude Code's folder `projects` is excluded.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):
@@ -184,7 +184,7 @@ def may_import(real: str, target: str, here: Here) -> bool:
 
 
 def _leaves(path: str, folder: str, here: Here) -> bool:
-    """Return True if a link in the path leads out of the folder or out of the project."""
+    """Return True if a link in the path leads out of `folder` (if given) or out of the project."""
     real = os.path.realpath(path)
     roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
     if any(_is_in(real, root) for root in roots):
@@ -206,10 +206,11 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return an instruction file's statements; their scope is "user" if the file is in the home."""
+    """Return an instruction file's statements; the scope is "user" for files in the user's home."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # Blank the lines of memory-fabric's own block, so that other lines keep their line numbers.
+        # Lines of memory-fabric's own block are emptied, so that other lines keep their line
+        # numbers.
         is_inside = is_inside or line.startswith(BLOCK_BEGIN)
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)

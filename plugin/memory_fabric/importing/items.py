@@ -1,4 +1,4 @@
-"""Statements read from other programs, their records, and reasons to leave some out."""
+"""Statements read from other programs, their records, and reasons for leaving statements out."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -16,12 +16,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
 
-# Imported texts were written by other programs and their models, so they lack the user's trust.
+# Other programs and their models wrote the imported texts, so these lack the user's trust.
 SOURCE, TRUST = "import", "tool"
 # Prefixes of texts that clients insert into conversations.
 _MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 
-# Reasons to leave a statement out.
+# Reasons for leaving a statement out.
 EMPTY = "empty"
 NOISE = "machine noise: tags, paths or commands only"
 SECRET = "nothing but a secret"
@@ -37,16 +37,16 @@ MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
 MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
 TOO_MANY = f"files beyond the first {MAX_FILES:,}"
-# Folders of tools, which contain no notes.
+# Folders that tools create; they contain no notes.
 PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 
 class Item(NamedTuple):
     """One imported statement. `key` identifies it in its source, so that it is imported only once.
 
-    `at` is its time (ISO 8601) and `project` the name or folder in the source; both may be ''.
-    `also` is further text by which search finds it. `line` is its line in the file `place`, from 1,
-    or 0.
+    `at` is the statement's time (ISO 8601), `project` a name or folder given by the source; both
+    may be ''. `also` is additional text for search. `line` is the line in the file `place`, from 1,
+    or 0 if unknown.
     """
 
     what: str
@@ -65,7 +65,7 @@ class Item(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The number of statements that were left out for one reason, and the first few of them."""
+    """The number of statements left out for one reason, with a few of their texts as examples."""
 
     reason: str
     number: int = 0
@@ -81,16 +81,17 @@ class Reading(NamedTuple):
 
 
 class Left:
-    """A counter of left-out statements by reason, with a few examples of each reason."""
+    """A counter of statements that were left out, by reason, with a few examples of each."""
 
     def __init__(self) -> None:
         self._by_reason: dict[str, LeftOut] = {}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
-        """Count `number` statements as left out for a reason; `example` is one of their texts."""
+        """Count `number` statements as left out for a reason; `example` is the text of one of them.
+        """
         if len(self._by_reason.get(reason, LeftOut(reason)).examples) >= MAX_EXAMPLES:
             example = ""
-        # Redact before truncating, because a truncated secret may no longer be recognised.
+        # Redacted before it is truncated, because a truncated secret may not be recognised.
         text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS] if example else ""
         self.extend([LeftOut(reason, number, (text,) if text else ())])
 
@@ -103,15 +104,15 @@ class Left:
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """The counts of all reasons, in the order in which the reasons first occurred."""
+        """The counts for all reasons, in the order in which the reasons were first counted."""
         return tuple(self._by_reason.values())
 
 
 class Here(NamedTuple):
-    """The project into which an import goes, and the folders of the user's clients.
+    """The project into which memories are imported, and the folders of the user's clients.
 
-    `roots` are the real paths of the project's folders. With `whole`, statements of all projects
-    are read.
+    `roots` are the real paths of the project's folders. If `whole` is set, statements of all
+    projects are read.
     """
 
     name: str = ""
@@ -122,21 +123,21 @@ class Here(NamedTuple):
     whole: bool = False
 
     def is_stated(self, project: str) -> bool:
-        """Return True if `project`, a name or folder stated by a source, is this project."""
+        """Return True if `project`, a name or folder from a source, means this project."""
         if not project:
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A subfolder with its own repository, or without any, is another project.
+            # A subfolder that has its own repository, or is in none, is another project.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
-        # The source may specify a worktree as `project/worktree`.
+        # A source may give a worktree as `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))
 
 
 def here_of(memory: Memory, codex_home: str = "") -> Here:
-    """Return the memory's project and the user's client folders, for the readers of sources."""
+    """Return the project of a memory and the user's client folders, for the readers of sources."""
     settings, project = memory.settings, memory.project
     roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
     name = project.name if project else ""
@@ -145,9 +146,9 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
-    """Return a statement as a redacted record, by default in the current folder's domain."""
+    """Return a statement as a redacted record; its default domain is that of the current folder."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # Instructions are displayed with the name of their file.
+    # An instruction is displayed with the name of its file, other records with their source.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         models.IMPORTED: item.place if is_instruction else source,
@@ -176,7 +177,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
 
 
 def worthless(record: models.Record) -> str:
-    """Return the reason why a record's text is not worth storing, or '' if it is."""
+    """Return the reason why a record's text is not worth storing; '' if it is worth it."""
     bare = record.what.strip()
     if not bare or bare == "[private]":
         return EMPTY
@@ -190,17 +191,17 @@ def worthless(record: models.Record) -> str:
 
 
 def provenance(memory: Memory, domain: str = "") -> models.Provenance:
-    """Return the provenance of imported statements: written by another program, unconfirmed."""
+    """Return the provenance of imported statements: from another program and not confirmed."""
     return models.Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
 
 
 def unusable(problem: str, remedy: str) -> BadInput:
-    """Return a BadInput error that says why a source cannot be read and what to do."""
+    """Return a BadInput error that says why a source cannot be read and what the user can do."""
     return BadInput("PATH", problem, remedy=f"{remedy} Nothing was imported.".strip())
 
 
 class Text(NamedTuple):
-    """A text file: its path relative to the folder, its content, and its modification time."""
+    """A text file: its path relative to the imported folder, its content, its time of change."""
 
     name: str
     text: str
@@ -208,7 +209,7 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files in a folder, or the single file; count skipped files. Raises OSError."""
+    """Yield the text files in a folder, or a single file. Files left out are counted in `left`."""
     root = os.path.realpath(path)
     names = names_below(root, endings)
     if not os.path.isdir(path):
@@ -224,7 +225,7 @@ def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
 
 
 def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
-    """Return the sorted relative paths of files with these endings; skip hidden ones."""
+    """Return the sorted relative paths of all files with these endings, except hidden files."""
     paths = []
     for above, folders, names in os.walk(root):
         folders[:] = [f for f in folders if f[0] != "." and f not in PASSED_OVER]
@@ -234,7 +235,7 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder; if it is outside or not text, count it and return None."""
+    """Return a file below a folder. If it is elsewhere or no text, count it and return None."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)

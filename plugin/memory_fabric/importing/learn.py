@@ -1,7 +1,7 @@
 """Past sessions of a project: read into its memory, or condensed for an assistant's notes.
 
-Past sessions are read by the same code as live ones (`session.follow_transcript`), in order of time
-and in small durable steps, so that an interrupted run can be continued.
+Past sessions are read by the same code as running sessions (`session.follow_transcript`), in order
+of time and in small durable steps, so that an interrupted run can be continued.
 """
 
 import contextlib
@@ -40,21 +40,21 @@ from memory_fabric.store.projects import file_states, home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import content_stems, cut, first_of, one_line
 
-# Limits: the number of newest prompts to compare, and the number of candidates to create.
+# Maximum number of prompts to compare, the newest first, and of candidates to make.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Kinds of statements that become candidates without repetition if they have enough word stems.
+# Statements of these kinds need not be repeated to become candidates, with enough word stems.
 ONCE, MIN_STEMS = ("rule", "correction"), 3
-# Limits of one reading step, so that other processes wait only for short transactions.
+# Limits of one step of reading, so that other processes wait only for short transactions.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
-# Limit of memories that are kept open at once.
+# Maximum number of memories that are open at the same time.
 MAX_OPEN = 8
-# Limits of the condensed form, which has the beginning of each prompt and the end of its answer.
+# Limits of the condensed form, which has the beginning of each prompt and the end of each answer.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
 
 class Done(NamedTuple):
-    """The numbers of sessions, turns, fixes and candidates that a run stored in one project."""
+    """The number of sessions, turns, fixes and candidates that a run stored in one project."""
 
     name: str
     sessions: int = 0
@@ -65,8 +65,8 @@ class Done(NamedTuple):
 
 
 class Reading:
-    """One run of `learn`, with its results by project and its `failures`; `tell` is called with the
-    numbers of bytes read so far and in total.
+    """One run of `learn`, with its results by project and its `failures`. `tell` is called with the
+    number of bytes read so far and the total number.
     """
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
@@ -79,8 +79,8 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions, and complete each project after its last one, as well as projects
-        that an interrupted run left incomplete. Raises StoreUnavailable, OSError.
+        """Read these sessions. A project is completed after its last session; projects that an
+        interrupted run left incomplete are completed at the end. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -100,7 +100,7 @@ class Reading:
         self._save(self.run._replace(state="done"))
 
     def _finish_other(self, id_: str) -> Done | None:
-        """Complete a project that an interrupted run began; None if the project is deleted."""
+        """Complete a project that an interrupted run began; return None if it no longer exists."""
         client = client_of(CLAUDE_CODE.key)
         settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
         try:
@@ -109,13 +109,13 @@ class Reading:
             return None
         with opened as memory:
             memory.batch = self.run.batch
-            memory.session_database()  # open for writing before views are opened
+            memory.session_database()  # opened for writing before its views
             _begin(memory, self.run.batch)
             return self._finish(memory, 0, 0)
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
-        # Recreate the context that the session's hooks had when it was live.
+        # The same context as the session's own hooks had.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         memory = context.memory
@@ -160,7 +160,7 @@ class Reading:
             memory.batch = self.run.batch
             assert memory.project is not None
             id_, run = memory.project.id, self.run
-            # Undo and a resumed run find the project by this entry.
+            # By this entry, an undo or a resumed run finds the project.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
                 folders = {**run.folders, id_: folder}
@@ -176,7 +176,8 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Make proposals without the isolated domains first, then for each isolated domain alone.
+        # Proposals are made first without the isolated domains, then for each isolated domain
+        # alone.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -195,7 +196,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Write the operation of this run, if it is missing; undo uses it to remove the run's turns."""
+    """Write the operation that begins this run, if missing; its undo removes the run's turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -206,7 +207,7 @@ def _propose(memory: Memory) -> None:
     """Store the user's rules, corrections and repeated statements in this view as candidates.
 
     The most repeated statements come first, then the newest. Candidates lack the user's trust until
-    a person accepts them, because other texts in transcripts may look as if the user typed them.
+    the user accepts them, because other text in a transcript may look as if the user had typed it.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -220,7 +221,8 @@ def _propose(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, turn_notes.earlier_prompts(memory, session, sentence))
-        # The statement has enough words to be understood later, even if it was made only once.
+        # A rule or correction with enough words can be understood later, even if it was made only
+        # once.
         stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
         if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):
@@ -243,7 +245,7 @@ def _propose(memory: Memory) -> None:
 
 
 class Condensed(NamedTuple):
-    """Condensed sessions, newest first; pass `before` to `condense` for the next older sessions."""
+    """Condensed sessions, newest first. For older sessions, pass `before` to `condense`."""
 
     lines: tuple[str, ...]
     sessions: int
@@ -254,16 +256,16 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return the newest sessions of a project (that began before `before`, ISO 8601) in a budget of
-    tokens. The newest of them is always included, cut to the budget.
+    """Return a project's newest sessions (that began before `before`, ISO 8601, if given), as many
+    as fit in a budget of tokens. The newest session is always included, cut to the budget.
     """
     lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0
     is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
     for database in [database for database in memory.databases() if database.kind == "project"]:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Redaction takes most of the time, so lines that are only counted are not redacted; a
-            # redaction rule may be newer than the stored text, so lines that are shown are.
+            # Redaction takes most of the time, so lines that are only counted are not redacted.
+            # Lines that are shown are, because a redaction rule may be newer than the stored text.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:
@@ -282,7 +284,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return a session's prompts, ends of answers, memories and changed files; [] if no prompts."""
+    """Return a session's prompts, ends of answers, memories, changed files; [] without prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

@@ -49,8 +49,7 @@ class Item(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """State of forwarding. Times are ISO 8601, '' for never; `dropped` counts items without space.
-    """
+    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items found no space."""
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()
