@@ -38,8 +38,7 @@ LOCK = "sending.lock"
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
 # Limits of one pause and of the process's lifetime. After that, a later hook starts a new sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# A single item may make the receiver fail, so the round ends only after this many failures in a
-# row.
+# An item alone may make the receiver fail, so a round ends after this many failures in a row.
 TRIES_OF_A_ROUND = 2
 
 

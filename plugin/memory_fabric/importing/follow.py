@@ -66,8 +66,7 @@ def update(
             continue
         before = followed[name]
         if before.ids and not any(records.among(database, "id", before.ids)):
-            # The import was undone, or all its records were forgotten, so the file is no longer
-            # followed.
+            # The file is no longer followed: its import was undone, or all its records forgotten.
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:

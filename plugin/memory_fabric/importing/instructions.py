@@ -209,8 +209,7 @@ def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]
     """Return an instruction file's statements; the scope is "user" for files in the user's home."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # Lines of memory-fabric's own block are emptied, so that other lines keep their line
-        # numbers.
+        # memory-fabric's own block is blanked, so that other lines keep their line numbers.
         is_inside = is_inside or line.startswith(BLOCK_BEGIN)
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)

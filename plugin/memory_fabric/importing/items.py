@@ -87,8 +87,7 @@ class Left:
         self._by_reason: dict[str, LeftOut] = {}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
-        """Count `number` statements as left out for a reason; `example` is the text of one of them.
-        """
+        """Count `number` statements as left out for a reason; `example` is one of their texts."""
         if len(self._by_reason.get(reason, LeftOut(reason)).examples) >= MAX_EXAMPLES:
             example = ""
         # Redacted before it is truncated, because a truncated secret may not be recognised.

@@ -176,8 +176,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Proposals are made first without the isolated domains, then for each isolated domain
-        # alone.
+        # First proposals without the isolated domains, then proposals for each of these alone.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -221,8 +220,7 @@ def _propose(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, turn_notes.earlier_prompts(memory, session, sentence))
-        # A rule or correction with enough words can be understood later, even if it was made only
-        # once.
+        # A rule or correction with enough words can be understood later without repetition.
         stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
         if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):

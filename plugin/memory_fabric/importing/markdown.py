@@ -1,6 +1,6 @@
 """A parser of Markdown for memories: frontmatter, headings, bullets, paragraphs.
 
-Code blocks and comments are left out. Only a subset of YAML is read: `key: value`, lists, and
+Code blocks and comments are left out. Of YAML, only a subset is read: `key: value`, lists, and
 nested keys, which are joined with a dot.
 """
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 _BULLETS = ("- ", "* ", "+ ")
 CODE = ("```", "~~~")
-# YAML values that announce a block of text in the following lines.
+# YAML values which mean that the text is in the following lines.
 _TEXT_BELOW = ("|", ">", "|-", ">-", "|+", ">+")
 # A line with at least this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: text, line number (from 1), heading, lines without list markers."""
+    """A bullet or paragraph: text, line number (from 1), heading above, lines without bullets."""
 
     text: str
     line: int
@@ -64,14 +64,14 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # text before an unterminated code block or comment
+    if lines_of_block:  # the text before an unterminated code block or comment
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))
 
 
 def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
-    """Return the keys of the frontmatter, and the index of the first line after it."""
+    """Return the frontmatter's values by key, and the index of the first line after it."""
     if not lines or lines[0].rstrip() != "---":
         return {}, 0
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
@@ -105,13 +105,13 @@ def _value(text: str) -> str:
 
 
 def level(bare: str) -> int:
-    """Return the level of a heading line, from 1; 0 if the line is not a heading."""
+    """Return the level of a heading (1 or more); 0 if the line is not a heading."""
     deep = len(bare) - len(bare.lstrip("#"))
     return deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
 
 
 def without_bullet(bare: str) -> str:
-    """Return a line without its bullet or list number, and without its check box."""
+    """Return a line without its bullet or list number, and without a check box after a bullet."""
     if bare.startswith(_BULLETS):
         text = bare[2:].lstrip()
         for box in ("[ ] ", "[x] ", "[X] "):
@@ -122,7 +122,7 @@ def without_bullet(bare: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without bold markers, link targets and the brackets of wiki links."""
+    """Return Markdown text without bold markers, link targets, and the brackets of links."""
     for sign in ("**", "__"):
         text = text.replace(sign, "")
     text = text.replace("[[", "").replace("]]", "")

@@ -4,11 +4,11 @@
   their index MEMORY.md. A topic file's frontmatter has `name`, `description` and `type` (or
   `metadata.type`: user, feedback, project, reference), its body `**Why:**` and `**How to apply:**`;
   older files are plain Markdown. Of the index, only lines that do not link to a file are read.
-- Codex: MEMORY.md of the folder `memories` in CODEX_HOME, which consists of blocks with sessions
-  (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories).
+- Codex: MEMORY.md in the folder `memories` of CODEX_HOME. It consists of blocks, each with its
+  sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories).
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
-  (context)`, as specified in NOTE-FORMAT.md of github.com/basicmachines-co/basic-memory. A note is
-  an entity; each observation, other paragraph or other bullet is a record about it.
+  (context)`, as specified in NOTE-FORMAT.md of github.com/basicmachines-co/basic-memory. A note
+  becomes an entity; each observation, and each other paragraph or bullet, a record about it.
 """
 
 import os
@@ -25,7 +25,7 @@ from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
 
-# A folder is recognised by this number of files, a file by this number of characters.
+# To recognise a folder, up to this many files are read; to recognise a file, this many characters.
 LOOKED_AT, HEAD_CHARS = 40, 64 << 10
 MAIN, ENDINGS = "MEMORY.md", (".md",)
 # Constants for Claude Code.
@@ -37,9 +37,9 @@ RAW, SUMMARIES = "raw_memories.md", "rollout_summaries"
 SIGNS = (RAW, "memory_summary.md", SUMMARIES)
 SESSIONS = "rollout_summary_files"
 MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
-# Headings of sections that have pointers and search terms rather than memories.
+# Headings of sections that contain pointers and search terms, not memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
-# basic-memory's categories of observations that correspond to a record type of another name.
+# basic-memory's categories of observations for which a record type has another name.
 CATEGORIES = {"choice": "decision", "todo": "question", "lesson": "pattern"}
 CATEGORIES |= dict.fromkeys(("requirement", "convention"), "constraint")
 CATEGORIES |= dict.fromkeys(("problem", "issue", "bug"), "problem")
@@ -50,7 +50,7 @@ TIMES = ("updated", "modified", "updated_at", "date", "created", "created_at")
 
 
 def time_of(value: Any) -> str:
-    """Return an ISO 8601 time or a number of seconds as UTC in ISO 8601; '' for anything else."""
+    """Return an ISO 8601 time, or seconds since 1970, as ISO 8601 in UTC; '' for other values."""
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value.strip())
@@ -79,11 +79,11 @@ def _headed(block: Block, *unsaid: str) -> str:
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
 
 
-# --- Claude Code's auto memory
+# --- the auto memory of Claude Code
 
 
 def is_topic(text: str) -> bool:
-    """Return True if a Markdown text has the frontmatter of a Claude Code topic file."""
+    """Return True if a text has the frontmatter of one of Claude Code's topic files."""
     head, _ = markdown.frontmatter(text[: 8 << 10].split("\n"))
     return bool(head.get("name")) and _topic_type(head) in TYPES
 
@@ -93,7 +93,7 @@ def _topic_type(head: dict[str, str]) -> str:
 
 
 def is_auto_memory(path: str) -> bool:
-    """Return True for the `memory` folder of one of Claude Code's projects."""
+    """Return True for a folder of Claude Code's auto memory, by its path or its topic files."""
     real = os.path.realpath(path)
     above = os.path.basename(os.path.dirname(os.path.dirname(real)))
     if os.path.basename(real) == "memory" and above == "projects":
@@ -102,13 +102,13 @@ def is_auto_memory(path: str) -> bool:
 
 
 def is_auto_memory_page(path: str, text: str) -> bool:
-    """Return True for a topic file, or for the MEMORY.md of an auto memory folder."""
+    """Return True for a topic file, or for the MEMORY.md in an auto memory folder."""
     is_main = os.path.basename(path) == MAIN and is_auto_memory(os.path.dirname(path))
     return is_topic(text) or is_main
 
 
 def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read Claude Code's auto memory folder, or a single topic file. Raises OSError."""
+    """Yield the statements in Claude Code's auto memory folder, or in a single file of it."""
     for text in items.read_at(path, ENDINGS, left):
         if text.name != MAIN and is_topic(text.text):
             yield _topic(text)
@@ -145,7 +145,7 @@ def _topic(text: Text) -> Item:
     return item._replace(category=kind, also=about, place=text.name)
 
 
-# --- Codex's memories
+# --- the memories of Codex
 
 
 def is_codex(path: str) -> bool:
@@ -159,7 +159,7 @@ def is_codex_page(path: str, text: str) -> bool:
 
 
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read Codex's memories folder, or only its MEMORY.md. Raises BadInput, OSError."""
+    """Yield the statements in Codex's memories folder, or only its MEMORY.md. Raises BadInput."""
     is_folder = os.path.isdir(path)
     root, name = (path, MAIN) if is_folder else os.path.split(os.path.realpath(path))
     if not os.path.exists(os.path.join(root, name)):
@@ -190,8 +190,8 @@ def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
 
 
 def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
-    """Yield folders, last update, text and first line (from 0) of each block of MEMORY.md, which
-    begins with frontmatter or with a top-level heading.
+    """Yield (folders, last update, text, index of the first line) for each block of MEMORY.md. A
+    block begins with frontmatter or with a top-level heading.
     """
     starts, is_inside, is_headed = [], False, False
     for at, line in enumerate(lines):
@@ -220,11 +220,11 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
         yield list(dict.fromkeys(folders)), max(times, default=""), text, start
 
 
-# Characters that, like a comma, separate the properties of a block's sessions.
+# Characters that separate the properties of a block's sessions, as commas do.
 _PARTED = str.maketrans("();\n", ",,,,")
 
 
-# --- basic-memory
+# --- the notes of basic-memory
 
 
 def is_note(text: str) -> bool:
@@ -242,7 +242,7 @@ def is_notes_folder(path: str) -> bool:
 
 
 def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
-    """Read a folder of basic-memory notes, or a single note. Raises OSError."""
+    """Yield the statements and relations in a folder of basic-memory notes, or in one note."""
     for text in items.read_at(path, NOTE_ENDINGS, left):
         page = markdown.parse(text.text)
         if page.head.get("type") == "schema":

@@ -1,8 +1,8 @@
 """Memory pages: memories as Markdown for people to edit, one page per project and one for the user.
 
 Under headings by kind, each item has its text, its reason, a line with date, author and state, and
-its id in a comment. A comment at the end of the page has the other fields, one JSON object per
-line, and checksums by which edited texts are recognised. No text is repeated.
+its id in a comment. A comment at the end of the page has all other fields, one JSON object per
+line, and checksums that show which texts were edited. No text is repeated there.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
 TYPES = {row.heading: kind for kind, row in models.RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
-# Sentence on a page that says that some memories are left out.
+# A sentence for the reader: which memories a page does not contain.
 LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# Characters that, at the start of a line, begin a Markdown block or a line of the page's format.
+# Characters that begin a Markdown block or a line of the page's format, if they begin a line.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
-# Lines per part, so that a large graph is never in memory as a whole.
+# The number of lines in a part of a page, so that a large graph is never in memory as a whole.
 LINES_AT_ONCE = 5_000
 
 Row = Mapping[str, Any]
@@ -46,7 +46,7 @@ Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
-    """An item of a page: its text, its reason, and its id ('' if a person added the item)."""
+    """An item on a page: its text, its reason, and its id ('' if a person has added the item)."""
 
     heading: str
     what: str
@@ -55,7 +55,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A parsed page: its head, items, rows of data, signature, and the number of damaged rows."""
+    """A parsed page: its first line, items, rows of data, signature, and count of damaged rows."""
 
     head: str
     items: tuple[Item, ...]
@@ -65,10 +65,10 @@ class Found(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A page to write: its file name without extension, and its numbers of records and rows.
+    """A page to write: file name without extension, text, and counts of its records and rows.
 
-    `parts` yields the page's text in parts of some thousand lines. It can be iterated only once,
-    and only inside the `with` block of `pages`.
+    `parts` yields the text in parts of some thousand lines. It can be iterated only once, and only
+    inside the `with` block of `pages`.
     """
 
     name: str
@@ -80,12 +80,12 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """The estimated number of parts: most rows need one visible line and one line of data."""
+        """The estimated number of parts, if each row has one visible line and one line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
 
-# --- formatting and parsing of a page's items and data
+# --- how a page's items and data are formatted and parsed
 
 
 def digest(text: str) -> str:
@@ -94,12 +94,12 @@ def digest(text: str) -> str:
 
 
 def page_name(name: str) -> str:
-    """Return a project's name without the characters that would end an HTML comment."""
+    """Return a project's name, changed so that it cannot end an HTML comment."""
     return name.replace("--", "- -")
 
 
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
-    """Return the lines of an item; `about` is its line with date, author and state."""
+    """Return the lines of an item on a page; `about` gives its date, author and state."""
     within = indent + "  "
     lines = []
     for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
@@ -110,7 +110,7 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
 
 
 def data_lines(data: Iterable[Row], sign: ListSignature) -> Iterator[str]:
-    """Yield the comment at the end of a page: one line per row, then the signature of all rows."""
+    """Yield the comment at the end of a page: a line for each row, then a signature of all rows."""
     yield DATA
     for row in data:
         sign.add(row)
@@ -127,14 +127,14 @@ def _json(row: Row) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a text escaped so that it cannot end its line, a comment or emphasis."""
+    """Return a text escaped so that it can end neither its line, nor a comment, nor emphasis."""
     for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
         text = text.replace(sign, code)
     return text
 
 
 def read(text: str) -> Found:
-    """Parse a page, which may have been edited by hand; count the damaged lines of data."""
+    """Parse a page, which may have been edited by hand, and count the damaged lines of its data."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = next((at for at in reversed(range(len(lines))) if lines[at] == DATA), len(lines))
     data: list[Row] = []
@@ -177,9 +177,9 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             bare = line.lstrip(" ")
             is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
             if line.startswith(("# ", "## ")) or _begins_item(bare) or is_outside:
-                break  # the item has no closing line
+                break  # the line with the item's id is missing
             at += 1
-            # An editor may have stripped the space behind the mark of a reason.
+            # An editor may have stripped the space after `*Why:*`.
             if f"{inner} ".startswith(WHY) and texts is what:
                 why = [inner[len(WHY) :]]
                 texts = why
@@ -191,7 +191,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _begins_item(bare: str) -> bool:
-    return f"{bare} ".startswith("- ")  # an editor may strip the space of an empty item
+    return f"{bare} ".startswith("- ")  # an editor may strip an empty item's space
 
 
 def _id_in(line: str) -> str:
@@ -202,7 +202,7 @@ def _id_in(line: str) -> str:
 
 
 def _escaped(text: str) -> list[str]:
-    """Return the lines of a text, escaped so that Markdown and `read` take them as plain text."""
+    """Return the lines of a text, escaped so that Markdown and `read` treat them as plain text."""
     for sign, code in _ENTITIES_OUT:
         text = text.replace(sign, code)
     lines = []
@@ -221,7 +221,7 @@ def _escaped(text: str) -> list[str]:
 def _plain(lines: Sequence[str]) -> str:
     plain = []
     for line in lines:
-        # Editors strip trailing spaces; trailing spaces of the text itself are written as `&#32;`.
+        # Trailing spaces mean nothing, because editors strip them; those of the text are `&#32;`.
         line = line.rstrip(" ")
         number, rest = _numbered(line)
         if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
@@ -245,9 +245,9 @@ def _numbered(line: str) -> tuple[str, str]:
 
 @contextmanager
 def pages(memory: Memory) -> Iterator[list[Written]]:
-    """Yield the pages of the readable databases; use as a context manager.
+    """Return a context manager that yields the pages of the readable databases.
 
-    Each database is read in one transaction, so later changes are not seen. Raises
+    Each database is read in one transaction, so changes made meanwhile are not seen. Raises
     StoreUnavailable, OSError.
     """
     databases = memory.databases()
@@ -341,7 +341,7 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield the rows of the invisible data, without texts of observations that the page shows."""
+    """Yield the rows of the page's data, without the texts that the page itself shows."""
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))

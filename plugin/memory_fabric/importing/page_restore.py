@@ -1,7 +1,7 @@
 """Import of a memory page: missing memories are restored, and edited memories are changed.
 
-Only an unchanged text that this home has signed keeps its trust. Edited and added texts may come
-from anyone, unless the user declares the page to be their own (`mine`).
+A text keeps its trust only if this home has signed it and it is unchanged. Edited and added texts
+may come from anyone, unless the user declares the page to be their own (`mine`).
 """
 
 import os
@@ -31,7 +31,7 @@ CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
 NOT_OURS = "edits, which another may have made (--mine takes them)"
 NAME = "a memory page"
 KEYS = ("record", "entities", "observations", "relations")
-# The text fields that a row of each table of the graph must have.
+# For each table of the graph, the text fields that a row must have.
 NEEDED = {
     "entities": ("name", "type", "domain"),
     "observations": ("entity", "text", "domain"),
@@ -44,7 +44,7 @@ Seen = tuple[Record, tuple[str, ...]]
 
 
 class Restoring(NamedTuple):
-    """A page's content to store: records with their sessions, rows of the graph, and counts.
+    """What an import of a page will store: records with their sessions, rows of the graph, counts.
 
     `is_own` is True if unchanged memories keep their trust; `had_trust` counts the memories that
     lose the user's trust. `removed` lists observations to delete because their text was edited.
@@ -64,7 +64,7 @@ class Restoring(NamedTuple):
 
 
 def is_page(path: str) -> bool:
-    """Return True if a file begins with the head of a memory page."""
+    """Return True if the file begins like a memory page."""
     if not os.path.isfile(path):
         return False
     with files.open_regular(path) as stream:
@@ -74,8 +74,8 @@ def is_page(path: str) -> bool:
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
-    """Compare a page with memory, without writing. Raises OSError, and BadInput for a page of
-    another project unless `anyway`.
+    """Compare a page with memory, without writing. Raises OSError, and BadInput if the page belongs
+    to another project, unless `anyway` is set.
     """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
@@ -89,7 +89,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     is_user = name == USER_PAGE if stated is None else not stated
     is_here, project = is_user or anyway, memory.project
     if project is not None and not is_here:
-        # Compare the project's id, or its name if this home does not know the id.
+        # Compared by the project's id, or by its name if this home does not know the id.
         is_unknown = stated not in registry_file.project_ids(memory.settings.home)
         is_here = stated == project.id or (is_unknown and name == page_name(project.name))
     if not is_here:
@@ -136,7 +136,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left = Left()
-        # The first of several items with an id is used: a later one may be a copy with new text.
+        # If several items have an id, the first is used: others may be copies with new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -145,7 +145,7 @@ class _Comparison:
         self._removed: list[tuple[str, str]] = []
 
     def result(self, name: str) -> Restoring:
-        """Return the changes that are to be stored."""
+        """Return all changes that an import of the page will store."""
         if self._found.torn:
             self._left.add(items.UNREADABLE, "lines at its end", self._found.torn)
         for row in self._found.data:
@@ -154,7 +154,7 @@ class _Comparison:
         restored = frozenset(self._records)
         graph = self._graph()
         self._add()
-        # Store a record after the record that superseded it, because it links to that record.
+        # A record comes after the record that superseded it, because it has a link to that record.
         placed: dict[str, Seen] = {}
         for id_ in self._records:
             chain = []
@@ -202,7 +202,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Accept the page's edit of a stored record, or count the reason and return False."""
+        """Change the stored record as edited on the page, or count why not and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(items.KNOWN, record.what)
@@ -230,7 +230,7 @@ class _Comparison:
                 if text is None:
                     continue
                 fields["text"] = text
-                # A text is trusted only if it is unchanged since this home signed it.
+                # A text is trusted only if it has not changed since this home signed it.
                 is_edited = "of" in row and str(row["of"]) in self._doubted
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
@@ -242,7 +242,7 @@ class _Comparison:
         return graph
 
     def _observation(self, fields: Row, row: Row) -> str | None:
-        """Return an observation's text as the page shows it; None if it is not to be restored."""
+        """Return an observation's text from the page; None if the observation is not restored."""
         if "of" in row:
             return self._texts.get(str(row["of"]))
         entity = str(fields.get("entity") or "")
@@ -266,7 +266,7 @@ class _Comparison:
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
-            if item.id and item.id not in stated:  # the damaged data may have described the item
+            if item.id and item.id not in stated:  # damaged data may have described it
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
@@ -304,7 +304,7 @@ class _Comparison:
         return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)
 
     def _is_forgotten(self, record: Record) -> bool:
-        # The user may restate something forgotten, but a page is no restatement: drop their trust.
+        # Checked without the user's trust, because a page cannot restate what was forgotten.
         return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""Clients' sessions on this machine, and how far memory has read each; nothing is written."""
+"""The clients' sessions on this machine, and how far memory has read each. Nothing is written."""
 
 import os
 from collections import Counter
@@ -20,23 +20,23 @@ from memory_fabric.store.database import open_to_look
 from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
-# Values of Session.state.
+# The possible values of Session.state.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
 # The states of sessions that a run of `learn` reads.
 TO_READ = (NEW, REST)
-# A session is considered running if its transcript changed within this number of seconds.
+# A session counts as running if its transcript changed within this number of seconds.
 RUNNING_S = 600
-# The folder inside a repository where Claude Code creates worktrees.
+# The folder in a repository in which Claude Code creates worktrees.
 CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
-# A line longer than this is skipped by the next run.
+# An unread line counts as incomplete if it does not end within this number of bytes.
 MAX_LINE_BYTES = 2 << 20
-# Unread sessions that a client will delete within this number of days are reported.
+# Unread sessions are reported if a client will delete them within this number of days.
 SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project to which a folder belongs; `id` is '' if it is unknown. `gone`: the folder was
-    deleted, and may not have belonged to the repository around it.
+    """The project to which a folder belongs; `id` is '' if it is unknown. `gone` is True if the
+    folder was deleted and may not have belonged to the repository around it.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A past session: its project, its state, and the byte offset up to which it has been read."""
+    """A past session: its project, its state, and the byte offset up to which it was read."""
 
     transcript: Transcript
     place: Place
@@ -60,7 +60,7 @@ class Session(NamedTuple):
 
     @property
     def left(self) -> int:
-        """The number of bytes not read yet."""
+        """The number of bytes that memory has not read yet."""
         return max(0, self.transcript.size - self.offset)
 
 
@@ -73,7 +73,7 @@ def make(
 ) -> list[Session]:
     """Return all sessions of all clients on this machine, in order of time.
 
-    `moved` has new paths of folders besides the saved ones; errors are appended to `failed`.
+    `moved` adds new paths of folders to the saved ones; errors are appended to `failed`.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -89,7 +89,7 @@ def make(
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
             place = place_of(folder)
-            # The user specifies only the new repository, which may lack some of the former folders.
+            # The user gives only the repository's new path; some former subfolders may not exist.
             place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         offset = offsets_of(place.id).get(transcript.head.session, -1)
         state = _state(settings, transcript, place, offset, now_s)
@@ -100,12 +100,12 @@ def make(
 
 
 def to_read(sessions: Iterable[Session]) -> list[Session]:
-    """Return the sessions that a run of `learn` reads, which are new or partly read."""
+    """Return the sessions that a run of `learn` would read: those that are new or partly read."""
     return [session for session in sessions if session.state in TO_READ]
 
 
 def groups(sessions: Iterable[Session]) -> list[list[Session]]:
-    """Return the sessions grouped by project; the most recently used project comes first."""
+    """Return the sessions grouped by project, with the most recently used project first."""
     by_key: dict[str, list[Session]] = {}
     for session in sessions:
         by_key.setdefault(session.place.key, []).append(session)
@@ -123,20 +123,20 @@ def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Sessi
 
 
 def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
-    """Return unread sessions that their client deletes within SOON_DAYS, the earliest first."""
+    """Return the unread sessions that their client will delete within SOON_DAYS, earliest first."""
     until = now_s + SOON_DAYS * DAY_S
     soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
     return sorted(soon, key=lambda session: session.transcript.deleted_s)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return sessions whose turns have expired, so that only memories made from them are kept."""
+    """Return unread sessions so old that their turns would expire: only memories would be kept."""
     since_s = now_s - settings.episodes_keep_days * DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which all sessions that are not running are read; '' for none."""
+    """Return the time up to which all sessions, except running ones, are read; '' if none is."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -182,11 +182,12 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the project of `top`, the worktree around it.
+    """Return True if a deleted folder belonged to the same project as `top`, the worktree around
+    it.
 
     It did if it was one of Claude Code's worktrees, or if the registry maps it or its nearest known
     parent to the project. Any other folder may have been a project of its own inside a repository,
-    for instance inside a repository of the whole home folder.
+    for instance if the whole home folder is a repository.
     """
     if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
         return True
@@ -206,7 +207,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
             with closing(database):
                 return sessions_stored.read_to(database)
     except FabricError:
-        return {}  # `status` reports this error.
+        return {}  # the command `status` reports this error
     return {}
 
 
@@ -218,7 +219,7 @@ def _state(
     if known > 0:
         with suppress(OSError), files.open_regular(transcript.path) as file:
             file.seek(known)
-            # Only an incomplete line is unread, for instance after a client was killed.
+            # If only an incomplete line is left, as after a crash, the session counts as read.
             if b"\n" not in file.read(MAX_LINE_BYTES):
                 return READ
     if place.gone and known < 0:

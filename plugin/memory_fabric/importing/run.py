@@ -29,7 +29,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """A project's records and relations in an import, its folder ('' for this one) and name."""
+    """A project's share of an import: folder ('' for this project), name, records and relations."""
 
     folder: str
     name: str
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A source's new statements by project, those left out, and its names for this project."""
+    """A source's new statements by project, those left out, and what it calls this project."""
 
     source: Source
     path: str
@@ -49,12 +49,12 @@ class Plan(NamedTuple):
 
     @property
     def new(self) -> int:
-        """The number of statements that are to be stored."""
+        """The number of statements that will be stored."""
         return sum(len(part.records) for part in self.parts)
 
 
 class Stored(NamedTuple):
-    """The numbers of records and relations that were stored, and the name of their batch."""
+    """The number of records and relations that were stored, and the id of their batch."""
 
     records: int = 0
     relations: int = 0
@@ -62,16 +62,16 @@ class Stored(NamedTuple):
 
 
 def new_batch() -> str:
-    """Return a new batch name for an import; `undo --step` accepts this name."""
+    """Return an id for the batch of a new import; the user can pass it to `undo --step`."""
     return f"import-{ids.new_id()[-8:]}"
 
 
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:
-    """Read a source and select what to store, without writing anything.
+    """Read a source and choose what to store, without writing anything.
 
-    `others` maps names of other projects to their folders; if it is empty, statements of other
+    `others` maps names of other projects to their folders. If it is empty, statements about other
     projects are left out. Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
@@ -116,7 +116,7 @@ def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
 def _chosen(
     memory: Memory, stated: Sequence[Item], source: str, now: str, left: Left
 ) -> tuple[Record, ...]:
-    """Return the statements that memory lacks, and count the others. Raises StoreUnavailable."""
+    """Return records of the statements that are new; count all others. Raises StoreUnavailable."""
     by_form: dict[tuple[str, str], Record] = {}
     for item in sorted(stated, key=lambda item: item.at or now):
         record = items.record_of(item, source, memory, now)
@@ -148,7 +148,7 @@ def _chosen(
 def _chunks(
     memory: Memory, chosen: Iterable[Record], *, create: bool = False
 ) -> Iterator[tuple[Database | None, list[Record]]]:
-    """Yield records grouped by the database of their scope, at most records.CHUNK at a time."""
+    """Yield (database, records) by the records' scope, at most records.CHUNK records at once."""
     stores: dict[str, list[Record]] = {}
     for record in chosen:
         store = "user" if record.scope in USER_SCOPES else "project"
@@ -162,7 +162,7 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[Stored]:
-    """Store all plans as one batch; return a result per plan. Raises StoreUnavailable."""
+    """Store all plans as one batch; return a result for each plan. Raises StoreUnavailable."""
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
     folders = {part.folder or own: part.folder or own for parts in due for part in parts}
@@ -212,7 +212,7 @@ def _steps(memory: Memory, part: Part, batch: str) -> Iterator[tuple[Database, l
     if part.relations:
         database = memory.database("project" if memory.project else "user", create=True)
         assert database is not None
-        # Entities of relations get their type when the source's own entry about them is imported.
+        # Records were stored before: they create entities with the types that the source gives.
         steps = create_operations(part.relations)
         stated = [(name, {**payload, "batch": batch}) for name, payload in steps]
         yield database, [memory.operation(n, p, by, database.kind) for n, p in stated]
@@ -220,7 +220,7 @@ def _steps(memory: Memory, part: Part, batch: str) -> Iterator[tuple[Database, l
 
 @contextmanager
 def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
-    """Yield the memory of a folder's project ('' for this project); close it after the block."""
+    """Yield the memory of a folder's project and close it afterwards; for '', yield `memory`."""
     if not folder:
         yield memory
         return
@@ -233,7 +233,7 @@ def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
 
 
 def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list[str]]:
-    """Return the folders of projects in which clients worked on this machine, by project name."""
+    """Return, by project name, the folders of projects in which clients worked on this machine."""
     folders: dict[str, list[str]] = {}
     for root, names in _places(settings, roots).items():
         for name in names:
@@ -242,7 +242,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
-    """Return folders of other projects with a name that the sources use for this project."""
+    """Return the folders of other projects with a name that a source uses for this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
@@ -253,7 +253,7 @@ def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, st
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Return the names of projects in which clients worked, by folder; `without` excludes an id."""
+    """Return, by folder, the names of projects in which clients worked; omit the id `without`."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

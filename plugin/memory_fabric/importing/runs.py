@@ -1,4 +1,4 @@
-"""Logs of the runs of `learn` and of imports, one file per kind in the home, and their undo."""
+"""Logs of the runs of `learn` and of imports, a file in home for each of the two; undo of a run."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
-# SQL for a person's later changes to a run's records: `learn --accept`, `review`, `edit`.
+# SQL for later changes that a person made to records of a run: `learn --accept`, `review`, `edit`.
 _BATCH = "coalesce(json_extract(payload, '$.batch'), '')"
 _SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
 
 class Run(NamedTuple):
-    """A run: batch, start, project folders by id, and `state`: "open", "done", later "undone"."""
+    """A run: batch, start, folders of its projects by id, and state ("open", "done", "undone")."""
 
     batch: str
     at: str
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The result of undo in one project: numbers of undone, failed and accepted (kept) changes."""
+    """The result of an undo in one project: counts of undone, failed, and accepted changes."""
 
     name: str
     changes: int = 0
@@ -43,7 +43,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def alone(home: str) -> Iterator[None]:
-    """Hold the lock that allows only one run or undo at a time. Raises BadInput if it is held."""
+    """Hold a lock, so that only one run or undo is active. Raises BadInput if another holds it."""
     with ExitStack() as held:
         try:
             held.enter_context(files.Locked(os.path.join(home, LOCK), timeout_s=0))
@@ -54,13 +54,13 @@ def alone(home: str) -> Iterator[None]:
 
 
 def unfinished(home: str) -> Run | None:
-    """Return the last run if it was interrupted; otherwise None."""
+    """Return the last run if it was interrupted, otherwise None."""
     runs = load(home)
     return runs[-1] if runs and runs[-1].state == "open" else None
 
 
 def begin(home: str) -> Run:
-    """Return the interrupted run to continue it, or start a new run."""
+    """Return the interrupted run, to be continued; if there is none, a new run."""
     run = unfinished(home)
     if run is None:
         run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
@@ -69,12 +69,12 @@ def begin(home: str) -> Run:
 
 
 def last(home: str, file: str = FILE) -> Run | None:
-    """Return the last run that was not undone; None if there is none."""
+    """Return the last run that has not been undone; None if there is no such run."""
     return next((run for run in reversed(load(home, file)) if run.state != "undone"), None)
 
 
 def load(home: str, file: str = FILE) -> list[Run]:
-    """Return all runs, oldest first; an empty list if the file is damaged."""
+    """Return all runs, the oldest first; empty if the file is damaged."""
     rows, loaded = files.read_json(os.path.join(home, file)).get("runs"), []
     for row in rows if isinstance(rows, list) else ():
         try:
@@ -87,20 +87,20 @@ def load(home: str, file: str = FILE) -> list[Run]:
 
 
 def save(home: str, run: Run, file: str = FILE) -> None:
-    """Save a run, replacing the saved run with the same batch name. Raises OSError."""
+    """Save a run; it replaces a saved run with the same batch. Raises OSError."""
     with files.Locked(os.path.join(home, f"{file}.lock")):
         runs = [other for other in load(home, file) if other.batch != run.batch]
         _write(home, [*runs, run], moved(home, file), file)
 
 
 def moved(home: str, file: str = FILE) -> dict[str, str]:
-    """Return the new paths of folders that the user reported as moved, by their old paths."""
+    """Return, by their old paths, the new paths of folders that the user reported as moved."""
     places = files.read_json(os.path.join(home, file)).get("moved")
     return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
 
 
 def note_moved(home: str, places: Mapping[str, str]) -> None:
-    """Save new paths of moved folders, by their old paths. Raises OSError."""
+    """Save the new paths of moved folders, given by their old paths. Raises OSError."""
     if places:
         with files.Locked(os.path.join(home, f"{FILE}.lock")):
             _write(home, load(home), moved(home) | dict(places), FILE)
@@ -114,7 +114,7 @@ def _write(home: str, runs: Sequence[Run], places: Mapping[str, str], file: str)
 
 
 def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list[Taken]:
-    """Undo a run in all its projects; keep accepted proposals. Raises StoreUnavailable, OSError."""
+    """Undo a run in all its projects, except accepted changes. Raises StoreUnavailable, OSError."""
     taken = []
     for key, folder in run.folders.items():
         with closing(_opened(settings, key, folder)) as memory:
@@ -132,7 +132,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the project of a run by id or folder; if it is not found, the user's memory."""
+    """Open the memory of a run's project, found by id or folder, or else the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

@@ -1,10 +1,10 @@
-"""Table of the sources of import: how to recognise and read each, and its usual location.
+"""The table of sources for import: how to recognise and read each, and its usual location.
 
 - claude-mem.db: the tables of observations, session summaries and directives, as created by
   migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem. Columns that a release lacks
   are read as NULL.
-- mem0: a JSON list of memories, or an object with this list as `results` or `memories`, as
-  returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
+- mem0: a JSON list of memories, or an object that contains this list as `results` or `memories`,
+  as returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
 """
 
 import json
@@ -27,7 +27,7 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, one_line
 
 HEAD_BYTES = 64 << 10
-# One of these patterns occurs in each graph file and journal (decisions.jsonl, operations.jsonl).
+# Each graph file and each journal (decisions.jsonl, operations.jsonl) contains one of these.
 GRAPH_SIGNS = (
     *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
     b'"what"',
@@ -38,7 +38,7 @@ MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
 DATABASE = "claude-mem.db"
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 2.0
-# claude-mem's rows have a few KB; a larger row would only use up memory.
+# A row of claude-mem has a few KB; reading a much larger one would only use up memory.
 MAX_ROW_BYTES = 16 << 20
 TYPES = {"decision": "decision", "bugfix": "solution"}
 NOT_LEARNED = "summaries of sessions in which nothing was learned"
@@ -52,15 +52,15 @@ COLUMNS = {
     "session_summaries": "id project request learned merged_into_project created_at_epoch",
     "directives": "id project scope content status created_at_epoch",
 }
-# Constants for mem0. The limit is enough for some 100,000 memories.
+# Constants for mem0. A file of the maximum size has some 100,000 memories.
 MAX_BYTES = 32 << 20
 LISTS = ("results", "memories")
 TEXTS = ("memory", "text", "content", "data")
 HEAD_CHARS = 4096
-# Keys of `metadata` that specify a project.
+# Keys of `metadata` whose value is the name of a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
 MAX_OWNER_CHARS = 400
-# mem0's default categories about the person, and how its sentences about the person begin.
+# mem0's default categories about the user as a person, and beginnings of its sentences about them.
 _OF_PERSON = frozenset(
     """entertainment family fashion food health hobbies hobby identity milestones music personal
     personal_details personal_information preference preferences professional_details sports travel
@@ -77,7 +77,7 @@ Row = dict[str, Any]
 
 
 def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Read claude-mem's database without changing it. Raises BadInput for any other database."""
+    """Yield the statements in claude-mem's database. Raises BadInput for any other database."""
     connection = _opened(path)
     try:
         rows = [
@@ -106,7 +106,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # The write-ahead log's files cannot be created; the database is complete without them.
+            # Files of the write-ahead log cannot be created; the database is complete without.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -129,7 +129,7 @@ def _unreadable(path: str, error: Exception) -> BadInput:
 
 
 def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
-    """Return the columns of each table. Raises BadInput if the schema is not claude-mem's."""
+    """Return the columns of claude-mem's tables. Raises BadInput if the database has others."""
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row[0] for row in names]
     columns = {
@@ -149,7 +149,7 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
 def _rows(
     connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
 ) -> Iterator[Row]:
-    """Yield a table's rows that belong to this project, and count the rows of other projects."""
+    """Yield the rows of a table that belong to this project; count those of other projects."""
     wanted = COLUMNS[table].split()
     names = [name if name in known else f"NULL AS {name}" for name in wanted]
     into = "merged_into_project" if "merged_into_project" in known else "NULL"
@@ -165,7 +165,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement in a row; if it has none, count the row as left out and return None."""
+    """Return the statement in a row. If it contains none, count the row and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
@@ -207,7 +207,7 @@ def _text(value: Any) -> str:
 
 
 def _list(value: Any) -> list[str]:
-    """Return the texts of a JSON list; any other text is returned as the list's only item."""
+    """Return the items of a JSON list; any other text is returned as the only item of a list."""
     if not isinstance(value, str) or not value.strip():
         return []
     try:
@@ -226,7 +226,7 @@ def is_mem0(head: str) -> bool:
         return _memories(json.loads(head)) is not None
     except (ValueError, RecursionError):
         pass
-    # The text is truncated or damaged, so decide by its first field names.
+    # The text is truncated or damaged, so its first field names decide.
     start = bare[:HEAD_CHARS]
     if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
         return False
@@ -285,8 +285,8 @@ def _item_of_memory(memory: Row, text: str) -> Item:
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, its display name, its reader, and two tests. One test
-    recognises a folder by its path, the other a Markdown page by path and text.
+    """A kind of source: its key in evidence, display name, reader, and two tests: one recognises a
+    folder by its path, the other a Markdown page by path and text.
     """
 
     key: str
@@ -337,12 +337,12 @@ BASIC_MEMORY = Source(
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", read_mem0)
-# In order of precedence: the first source that recognises a folder or page is used.
+# In order of precedence: a folder or page belongs to the first source that recognises it.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
 def recognise(path: str) -> tuple[Source | None, str]:
-    """Return the source at a path (None for a graph file) and the path to read.
+    """Return the kind of source at a path (None for a graph file) and the path to read.
 
     Raises NotFound, BadInput, OSError.
     """
@@ -389,7 +389,7 @@ def expect_graph(path: str, called: str) -> None:
 
 
 def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
-    """Return this project's and the user's sources in their usual locations, with their paths."""
+    """Return (source, path) for each source of this project or the user in a usual location."""
     root = next(iter(here.roots), "")
     memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off) if root else None
     places = [
@@ -398,7 +398,7 @@ def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
         (AUTO_MEMORY, os.path.dirname(memory.path) if memory else ""),
         (INSTRUCTIONS, os.path.join(settings.config_dir, "CLAUDE.md")),
         (CODEX, os.path.join(here.codex_home, "memories")),
-        # basic-memory's default folder for notes, whatever it contains.
+        # This is basic-memory's default folder for notes, so its content is not tested.
         (BASIC_MEMORY, os.path.join(here.user_home, "basic-memory")),
     ]
     return [
