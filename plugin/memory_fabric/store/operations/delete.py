@@ -21,7 +21,7 @@ Domains = Sequence[str] | None
 
 
 def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete entities and their rows, in the domains `only` if given. Ignore unknown names."""
+    """Delete entities and their rows; `only` limits this to some domains. Ignore unknown names."""
     only = payload.get("only")
     removed, handed = rows.nothing(), []
     of_entity = f"o.entity = ? AND {_within(only, 'o')}"
@@ -45,7 +45,7 @@ def delete_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete observations, in the domains `only` if given. Ignore unknown observations."""
+    """Delete observations; `only` limits this to some domains. Ignore unknown observations."""
     only = payload.get("only")
     where = "o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND "
     where, matches = where + _within(only, "o"), []
@@ -57,8 +57,8 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete relations but not the entities at their ends, in the domains `only` if given. Ignore
-    unknown relations.
+    """Delete relations, but not the entities at their ends; `only` limits this to some domains.
+    Ignore unknown relations.
     """
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
@@ -70,8 +70,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added.
 
     An undo restores everything except turns, because operations do not contain the text of turns. A
-    later statement with the same content restores it, too, but not the replay of an older
-    statement. With `only`, content of other domains is kept.
+    later statement also restores its content, but replaying an older statement does not. With
+    `only`, the content of other domains is kept.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")

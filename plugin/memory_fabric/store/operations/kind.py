@@ -31,10 +31,10 @@ class Kind(NamedTuple):
     either.
 
     A kind with `items` changes each entity in the database that contains it; other kinds change
-    only one database. `items` are the payload's list and those fields of an item that contain names
-    of entities; `answers` are the result's list and the fields that identify an item. A kind whose
-    shape has `apart` adds only to the caller's domain; with `only`, it deletes only in the listed
-    domains.
+    only one database. `items` has the field with the payload's list, and the fields of an item that
+    contain names of entities; `answers` has the field with the result's list, and the fields that
+    identify an item. A kind whose shape has `apart` adds only to the caller's domain; a kind whose
+    shape has `only` deletes only in the domains listed there.
     """
 
     shape: Payload
@@ -73,7 +73,7 @@ def _fits_or_is_missing(shape: Any, value: Any) -> bool:
 
 
 RECORD = {"type": str, "what": str, "id": str}
-# In the order of the reference server, which the answers of the graph tools keep.
+# The fields have the reference server's order, which the answers of the graph tools keep.
 RELATION = {"from": str, "to": str, "relationType": str}
 TEXTS = {"entityName": str, "observations": [str]}
 ROWS = {

@@ -2,7 +2,7 @@
 
 These records stay separate from this user's: their source is `journal`, they add nothing to the
 graph, supersede no record of this user, and a journal cannot pin them. Neither operation is logged:
-the journal has the content, and to undo the reading, the records are removed.
+the content is in the journal, and reading it is undone by removing the records.
 """
 
 import json
@@ -64,7 +64,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def drop_others(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and state that were read from journals. Records of a team are kept."""
+    """Delete records read from journals, and each journal's state; a team's records are kept."""
     del payload, by
     not_of_team = f"NOT EXISTS ({_OF_TEAM} 'r:' || records.id)"
     deleted = c.execute(f"DELETE FROM records WHERE {not_of_team} {_THEIRS}").rowcount

@@ -200,7 +200,7 @@ def _replace(
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
-    """Return the text, entities and relations that a record adds to the graph; () for nothing."""
+    """Return the text, entities and relations that a record adds to the graph; () if none."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
     return (models.text_with_reason(record), record.entities, record.relations)
@@ -302,7 +302,7 @@ def _rank(record: Record) -> int:
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     # If a sentence is read again, entities learned in the meantime must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
-    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # newly quoted
+    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # a new quotation
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
     confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= models.STORED_FROM
@@ -313,7 +313,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # Otherwise text of a less trusted statement would be read with the trust of the older record.
+    # A less trusted statement adds no text, which would be read with the trust of the record.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,

@@ -77,7 +77,7 @@ def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
-    """Map each name key that an entity has to the names of its entities, the oldest first."""
+    """Map name keys to the names of entities with the key, the oldest first; omit unused keys."""
     names: dict[str, list[str]] = {}
     query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
     for key, name in _among(c, query, keys):
@@ -86,7 +86,7 @@ def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Return the row numbers of those of these entities that were added by a record."""
+    """Of the entities with these row numbers, return the numbers of those that a record added."""
     query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
     return [row[0] for row in _among(c, query, ids)]
 
@@ -106,7 +106,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with this name, or else with an alias or key like it."""
+    """Return the row number of the entity with this name, or else with this alias or name key."""
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -117,7 +117,7 @@ def variant_id(c: Connection, name: str) -> int | None:
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """Return the row number of an entity's observation with exactly this text (in `domain`)."""
+    """Return the row number of the entity's observation with this text, in `domain` if given."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -189,7 +189,7 @@ def aliases_of(c: Connection, entity: int) -> list[list[str]]:
 
 
 def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
-    """Return the rows of those of these entities that have neither observations nor relations."""
+    """Return rows of entities with these names that have neither observations nor relations."""
     where = f"e.name = ? AND {IS_ORPHAN}"
     return [row for name in dict.fromkeys(names) for row in entities(c, where, (name,))]
 
@@ -242,8 +242,8 @@ def add_relation(
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return, in order, the texts that an entity lacks; with `apart`, in the caller's domain. A
-    text that only other team members have stated counts as lacking; their row is deleted.
+    """Return, in order, the texts that an entity lacks, or with `apart`, lacks in the caller's
+    domain. A text that only other team members have stated counts as lacking; their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -410,7 +410,7 @@ def _insert(c: Connection, table: str, values: Payload) -> sqlite3.Cursor:
 
 
 def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the rows of a query for many values; `{}` in it gets some hundred placeholders."""
+    """Yield a query's rows for many values. Placeholders for some hundred of these replace `{}`."""
     for some in _chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)
 

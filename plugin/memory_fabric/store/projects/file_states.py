@@ -90,8 +90,8 @@ def changed(
     """Map record ids to their changed files: each file's path, with CHANGED or GONE.
 
     At most `max_files` of each record are compared. If only a file's time differs, as after a
-    checkout, its blob id is compared; but a file of more than `max_bytes` then counts as unchanged.
-    Returns an empty mapping if the database cannot be read in time.
+    checkout, blob ids are compared; a file of more than `max_bytes` is then not read and counts as
+    unchanged. Returns an empty mapping if the database cannot be read in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -130,7 +130,7 @@ def all_changed(memory: BaseMemory) -> dict[str, dict[str, str]]:
 
 
 def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileState]:
-    """Return the states of files whose paths, from root or `folder`, are in these texts."""
+    """Return the states of files whose paths in these texts are relative to `root` or `folder`."""
     states: dict[str, FileState] = {}
     for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
@@ -210,7 +210,7 @@ def _state(root: str, path: str) -> FileState | None:
     if len(content) == status.st_size:
         import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
-        # Computed like git's own id, by `git hash-object --no-filters`.
+        # The same id as `git hash-object --no-filters` returns.
         blob = b"blob %d\0%b" % (len(content), content)
         blob_id = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
     return FileState(inside, blob_id, status.st_size, status.st_mtime_ns)

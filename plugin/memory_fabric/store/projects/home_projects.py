@@ -42,7 +42,7 @@ class ShownMemory(Memory):
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """Return True if the project, as registered, now has another folder or other details."""
+        """Return True if the registry now gives this project another folder or other details."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False

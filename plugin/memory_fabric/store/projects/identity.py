@@ -122,8 +122,8 @@ def _key(kind: str, path: str) -> str:
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
     """Return a folder's git common directory, whether it is proved, and the repository's settings.
-    If `.git` points to another folder, this must point back: by the file `gitdir` of a worktree in
-    the repository's `worktrees`, or by the setting `core.worktree` of a submodule.
+    A directory elsewhere is proved if it points back: by the file `gitdir` of a worktree in its own
+    `worktrees`, or by the setting `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)

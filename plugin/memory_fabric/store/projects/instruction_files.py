@@ -70,7 +70,7 @@ def stamp(path: str) -> tuple[int, int]:
 
 
 def changed(memory: BaseMemory) -> dict[str, int]:
-    """Return the sizes, by name, of files that changed after they were read. One `stat` each."""
+    """Map the names of files that have changed to their sizes; costs one `stat` for each file."""
     sizes = {}
     for database in memory.databases():
         for name, file in load(database).items():
@@ -82,7 +82,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the ids of records from files that the client itself reads, given by patterns."""
+    """Return the ids of records from files that the client itself reads, which `patterns` lists."""
     # Folders below the root may have instructions, too, but the client reads them only there.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
     return frozenset(

@@ -28,7 +28,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 class KnownProject(NamedTuple):
-    """A project of this home; `asked` is True while a question about its folder's claim is open."""
+    """A project of this home; `asked` is True until the user decides about its folder's claim."""
 
     id: str
     name: str
@@ -44,8 +44,7 @@ class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
     `before` has each of these keys with the id of its present project, or ''. `left` are the
-    projects that will have no folder. `undoes` is the undo information saved by the change to be
-    undone.
+    projects that will have no folder. If the plan is an undo, `undoes` has the saved information.
     """
 
     action: str
@@ -98,7 +97,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     others_of_old = {key for key, id_ in registry.keys.items() if id_ == old}
     others_of_old -= {*own, *place.claims}
     moved = own
-    # If the old project has no other folder, its claims move together with this folder.
+    # If the old project has no other folder, this folder's claims are moved, too.
     if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
         moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
     return _plan(memory, registry, "link", new, moved, place.name)
@@ -129,9 +128,9 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Apply the plan and flush; return the count of copied records and entities. Raises OSError;
-    StoreUnavailable if memory cannot be copied: no link has changed then; and BadInput if another
-    process has changed the links in the meantime.
+    """Apply the plan and flush; return the count of copied records and entities. If this raises
+    StoreUnavailable, no link has changed. Raises BadInput if another process has changed the links
+    in the meantime, and OSError.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)

@@ -3,7 +3,7 @@
 Its header has the project's id and location, signed with this home's key. For each line of the
 journal that this home wrote, it has a signature over the line and the header. The file must never
 be shared, so it is not written unless the folder's `.gitignore` hides it from git. The location is
-the real path and the inode of the project's folder; a copy or an unpacked archive has others.
+the real path and the inode of the project's folder, which differ for a copy or an unpacked archive.
 """
 
 import os

@@ -124,14 +124,14 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of the first settled key, or of the first known key; '' without any."""
+    """Return the project of the first settled key, or of the first known key; '' if all are new."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects that have keys of this folder, unless that is settled."""
+    """Return the ids of other projects that have keys of this folder, unless the user decided."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -285,9 +285,9 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with a moved folder's new path, and the folder's project; None without
-    proof. Proof: an own.jsonl signed for this inode, which no copy has, and for a path that is
-    gone.
+    """Return the registry with a moved folder's new path, and the folder's project; None if the
+    move is not proved. The proof is an own.jsonl signed for this inode, which a copy does not have,
+    and for a path that no longer exists.
     """
     from memory_fabric.store.projects import own_lines
 

@@ -43,7 +43,7 @@ COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
 RANKED_ROWS, SPARE = 20_000, 16
 # Only this many frequent groups are used, the rarest, because bm25 reads every row of each group.
 MAX_IN_QUORUM = 4
-# Counts up to the first number are exact; others are estimated from this many newest rows.
+# Counts up to COUNTED_ROWS are exact; larger counts are estimated from the newest SAMPLED_ROWS.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
 
 # Queries for the highest row number of each index.
@@ -72,7 +72,9 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return pairs of condition and limit: one, or if other users have rows, own and others'."""
+    """Return (condition, limit) for all rows; if the database has rows of other users, one pair for
+    this user's rows and one for other users' rows.
+    """
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))

@@ -319,7 +319,7 @@ _TAKE_ARRIVALS = (
 
 
 class Week(NamedTuple):
-    """The number of records noted and replaced within seven days, and of candidates to review."""
+    """Counts of records noted or replaced within seven days, and of candidates to review."""
 
     noted: int = 0
     replaced: int = 0

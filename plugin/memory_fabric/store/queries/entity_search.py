@@ -32,7 +32,7 @@ PART_CHARS = 3
 MAX_PARTS = 4
 # The only letter whose lower case consists of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
-# In a rank, the share of words for a match with all words, or with the query as a substring.
+# The share of words in a rank if all words are found, or if the query is a substring.
 ALL_WORDS = -1.0
 
 
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """By entity id: names, scores, and the share of the query's words; `whole` have all words."""
+    """Names, scores and shares of words found, by entity id; `whole` lists those with all words."""
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -83,9 +83,9 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield, lazily and each once, the names of entities with the query as a substring, first in
-    names and types, then in texts; at last those with all its words. Each group is in creation
-    order.
+    """Yield lazily, each once, the names of entities that contain the query as a substring, then of
+    those with all its words in one text. Substrings in names and types come before substrings in
+    texts; each group is in creation order.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -159,7 +159,9 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of a query, run again for each portion with (`wanted`, last row id, size)."""
+    """Yield all rows of a query, read in portions. The query's values are `wanted`, the number of
+    the last row read, and the size of a portion.
+    """
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -271,7 +273,9 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return spellings in both cases; each text that matches the needle contains one of them."""
+    """Return upper- and lower-case spellings of the needle's longest certain part (_certain_parts);
+    every text that matches the needle contains one of them.
+    """
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

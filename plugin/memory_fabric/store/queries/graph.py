@@ -71,7 +71,7 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine entities of the same name: the last type and all observations are used."""
+    """Combine entities of the same name: the first type is used, and the observations of all."""
     entities: dict[str, Entity] = {}
     for entity in chain.from_iterable(parts):
         if before := entities.get(entity.name):
@@ -105,7 +105,7 @@ def opened(
 
 
 def names_from(db: Database, position: int, limit: int) -> list[str]:
-    """Return `limit` names of entities in creation order, from `position` on (0 is the first)."""
+    """Return up to `limit` names of entities in creation order; `position` 0 is the first name."""
     rows = db.rows("SELECT name FROM entities ORDER BY id LIMIT ? OFFSET ?", (limit, position))
     return [row[0] for row in rows]
 
@@ -117,7 +117,7 @@ def counts(db: Database) -> tuple[int, int]:
 
 
 def existing(db: Database, names: Sequence[str]) -> list[str]:
-    """Return those of these names that are exactly the name of an entity, in creation order."""
+    """Return those of the given names that are exactly the name of an entity, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 

@@ -179,7 +179,7 @@ class Reader:
         return graph.stated_at(self._db, relation)
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        """Map those of these words that are aliases to the names of their entities."""
+        """Map each of these words that is an alias to the name of its entity."""
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:

@@ -68,8 +68,8 @@ def records(
 def _shared(
     db: Database, source: "_Source", match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return the best rows of this user, then of other users, each list as `_ranked` does."""
-    alias = source.fields[0]  # the fields' table alias
+    """Return this user's best rows, then other users' best rows, both selected by `_ranked`."""
+    alias = source.fields[0]  # fields begin with their table's alias
     parts = conditions.shares(db, wanted, limit, alias) if match else ()
     return [row for part, n in parts for row in _ranked(db, source, match, part, n, after)]
 
@@ -249,11 +249,11 @@ _ENTITIES = _Source(
 def _ranked(
     db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return the matching rows with a number above `after`, best first; the last field is the
-    score.
+    """Return matching rows with a number above `after`, best first; the last field is the score.
 
-    The condition is applied to the best matches, a few times as many as requested; if too few
-    remain, to all. Reading the row of every match costs more than the search.
+    The condition is applied only to the best matches, a few times as many as requested, because
+    reading the row of every match costs more than the search. If too few remain, it is applied to
+    all matches.
     """
     table = source.table
     ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "

@@ -35,7 +35,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: the text was stored, or is `repeated` with its earlier id. `length`: characters."""
+    """Outcome: the text of `length` characters was stored, or is `repeated` with its earlier id."""
 
     id: str
     length: int
@@ -44,7 +44,7 @@ class Accepted(NamedTuple):
 
 
 class IdempotencyConflict(NamedTuple):
-    """Outcome: nothing was stored, because a text with other content and this id has the key."""
+    """Outcome: nothing was stored; the idempotency key belongs to other content, with this id."""
 
     id: str
 
@@ -53,7 +53,7 @@ Outcome = Accepted | IdempotencyConflict
 
 
 class QueuedText(NamedTuple):
-    """A text in the queue and its state; `records` are the ids of records made or confirmed."""
+    """A text in the queue and its state; `records` are ids of records that it made or confirmed."""
 
     id: str
     state: str
@@ -67,7 +67,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts that are not done; `oldest_at` is the time when the oldest open one came."""
+    """Counts of texts not done; `oldest_at` is when the oldest waiting or working text arrived."""
 
     waiting: int = 0
     working: int = 0
@@ -90,8 +90,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # A text and its operation have the same id, so an undo of the operation reverses all
-        # effects.
+        # A text and its operation share an id, so undoing the operation reverses all effects.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
@@ -233,7 +232,7 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt, and do not count this one, because it failed only due to the store.
+    """Schedule another attempt, and do not count the last one, which failed because of the store.
     Return False if another worker has the lease.
     """
     due_at = ids.timestamp(now + FIRST_RETRY_S)
@@ -261,7 +260,7 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
-    """Make the chosen texts due now, if they are dead or wait; return the number of these texts."""
+    """Make those of the chosen texts that are dead or waiting due now; return their number."""
     if (database := _database(memory)) is None:
         return 0
     update = (

@@ -1,7 +1,7 @@
-"""Events that a hook could not finish in time, each in its own file in home, for the owner only.
+"""Events that a hook could not finish in time, each in a file in home that only the owner can read.
 
     late/<order>-<id>.jsonl           waiting; deleted when a later event has finished it
-    late/<order>-<id>~<n>.jsonl       failed n times since
+    late/<order>-<id>~<n>.jsonl       waiting; failed n times
     late/<order>-<id>.jsonl.refused   set aside: not signed by this home's key, or failed too often
 
 Adding an event needs no lock and no database, because both may be unavailable when many sessions
@@ -20,7 +20,7 @@ from memory_fabric.store import files
 from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
-# A larger event, for instance of a tool, is not stored; all waiting events have up to MAX_BYTES.
+# A larger event is not stored; all waiting events together may have up to MAX_BYTES.
 MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
 # Maximum number of attempts at an event that fails for other reasons than lack of time.
 MAX_ATTEMPTS = 4
@@ -42,7 +42,7 @@ class Late(NamedTuple):
 
 
 def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> None:
-    """Store an event, without secrets, so that it survives a crash from then on. Raises OSError."""
+    """Store an event without its secrets; on return, it is safely on disk. Raises OSError."""
     from memory_fabric.redaction.redact import redacted_object  # imported late: rarely needed
 
     folder = os.path.join(settings.home, FOLDER)

@@ -29,7 +29,7 @@ MAX_WAIT_S = 24 * 3600
 
 
 class SpoolFull(FabricError):
-    """Raised if the spool is full; `waiting` and `rejected` are the numbers of such items."""
+    """Raised if the spool is full; `waiting` and `rejected` count its items in these states."""
 
     def __init__(self, waiting: int, rejected: int) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class SpoolFull(FabricError):
 
 
 class Item(NamedTuple):
-    """A file of the spool: an item's id (UUIDv7), and the key that shows receivers a repetition."""
+    """A file of the spool: item id (UUIDv7), and the key by which receivers detect repetitions."""
 
     id: str
     key: str
@@ -188,7 +188,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete files whose bytes fulfil `holds`; return how many. Raises OSError, TimeoutError."""
+    """Delete files whose bytes satisfy `holds`; return how many. Raises OSError, TimeoutError."""
     if not os.path.isdir(folder_of(home)):
         return 0
     with _locked(home):

@@ -1,8 +1,8 @@
 """Anonymisation of records of scope global, which must not reveal their origin.
 
-Some text is recognised by its form and replaced: paths, links, addresses, hosts. Other text is
-replaced as a known name: of the project and its owners, the machine, the user, and of people,
-companies and places in the graph. The module capture.people handles unknown names.
+Some text is recognised by its form and replaced: paths, links, addresses, hosts. Known names are
+replaced, too: of the project and its owners, the machine, the user, and the people, companies and
+places in the graph. The module capture.people handles unknown names.
 """
 
 import os
@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names: two labels, the last of which is never an ending of a program's name, or more labels.
+# Host names of two labels, if the ending does not occur in names of programs, or of more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -95,7 +95,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people and hosts, and without such entities."""
+    """Return the record without project, paths, people and hosts, and without their entities."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}

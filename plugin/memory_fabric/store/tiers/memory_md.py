@@ -22,7 +22,7 @@ BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 # Must not change: under another heading, existing blocks would count as text of the user.
 HEADING = "## Remembered by memory-fabric"
-# Above lines whose records were lost: the file may contain the last copy of these records.
+# The heading above lines whose records were lost: the file may have the only copy of these records.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
 # The client shows 200 lines and 24.4 KB of the file; the block must be a small part of this.
 MAX_BLOCK_LINES = 40
@@ -51,7 +51,7 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The user's text before and after the block, foreign lines included; own lines by id."""
+    """Text of the user before and after the block (foreign lines included); own lines by id."""
 
     before: str
     after: str
@@ -162,7 +162,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the index after the block whose content begins at `at`, its lines, foreign lines."""
+    """Return the index after the block that begins at `at`, its own lines, and foreign lines."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END

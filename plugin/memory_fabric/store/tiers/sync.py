@@ -74,7 +74,7 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append lines to the journals that were lost there but are in the graph; return the count."""
+    """Append lines that are missing from the journals but are in the graph; return the count."""
     from memory_fabric.sharing.git import location  # a session's start does not need it
 
     restored, words = 0, _keeps_words(memory)
@@ -147,7 +147,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Delete saved ids of records that are no longer in MEMORY.md, because the user may edit it."""
+    """Delete saved ids of records that are no longer in MEMORY.md: the user may edit the file."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database, root = memory.database("project", create=False), memory.project.root
@@ -167,7 +167,7 @@ def confirm_shown(memory: BaseMemory) -> None:
 
 
 def backup_when_due(memory: BaseMemory) -> list[str]:
-    """Make a verified backup of each database for which `backup.is_due`; return the paths."""
+    """Make a verified backup of each database for which one is due; return the paths."""
     due = [database.path for database in memory.databases() if backup.is_due(database.path)]
     return [backup.create(path) for path in due]
 
