@@ -38,7 +38,7 @@ LOCK = "sending.lock"
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
 # Limits of one pause and of the process's lifetime. After that, a later hook starts a new sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# An item alone may make the receiver fail, so a round ends after this many failures in a row.
+# One item may be the cause of a failure, so a round ends only after this many failures in a row.
 TRIES_OF_A_ROUND = 2
 
 
@@ -151,7 +151,7 @@ def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> b
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Save the result of a round; return the seconds until the next attempt, 0 if none failed."""
+    """Save the result of a round; return the seconds until the next attempt, 0 without failure."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
         return 0.0  # memory was uninstalled: create no files

@@ -50,8 +50,7 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these instruction files, and of the files that they import, as one
-    batch.
+    """Update the records of these instruction files, and of files that they import, as one batch.
 
     If a file and its imports have more than `max_bytes`, they are left for a later event; with
     `is_last`, they are skipped with a notice. At most `max_new` records are added per file. Raises
@@ -135,7 +134,7 @@ def _bring(
 def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
-    """Return by id the stored records that match these statements, and statements without match."""
+    """Return stored records that match these statements, by id, and the unmatched statements."""
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
     # A record with the same text may come from another file or program.
     same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])

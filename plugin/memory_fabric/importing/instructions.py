@@ -22,7 +22,7 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# Maximum number of files in one reading, and the bytes that a smaller file counts for.
+# Maximum number of files in one reading, and the minimum number of bytes counted for each file.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
 # Folders, each with endings: all files in the folder with such an ending are instructions.
 FOLDERS = (

@@ -234,7 +234,7 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder. If it is elsewhere or no text, count it and return None."""
+    """Return a file below a folder. If it is outside or not text, count it and return None."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)

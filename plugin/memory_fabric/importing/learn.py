@@ -42,7 +42,7 @@ from memory_fabric.text import content_stems, cut, first_of, one_line
 
 # Maximum number of prompts to compare, the newest first, and of candidates to make.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Statements of these kinds need not be repeated to become candidates, with enough word stems.
+# Kinds of statements that become candidates without repetition, if they have enough word stems.
 ONCE, MIN_STEMS = ("rule", "correction"), 3
 # Limits of one step of reading, so that other processes wait only for short transactions.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
@@ -115,7 +115,7 @@ class Reading:
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
-        # The same context as the session's own hooks had.
+        # This is the context that the session's own hooks had.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         memory = context.memory
@@ -160,7 +160,7 @@ class Reading:
             memory.batch = self.run.batch
             assert memory.project is not None
             id_, run = memory.project.id, self.run
-            # By this entry, an undo or a resumed run finds the project.
+            # An undo or a resumed run finds the project by this entry.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
                 folders = {**run.folders, id_: folder}
@@ -176,7 +176,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # First proposals without the isolated domains, then proposals for each of these alone.
+        # Proposals are made without the isolated domains, then for each of these alone.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -262,8 +262,8 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
     is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
     for database in [database for database in memory.databases() if database.kind == "project"]:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Redaction takes most of the time, so lines that are only counted are not redacted.
-            # Lines that are shown are, because a redaction rule may be newer than the stored text.
+            # Redaction takes most of the time, so only lines that are shown are redacted, because a
+            # redaction rule may be newer than the stored text.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:

@@ -34,7 +34,7 @@ LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# Characters that begin a Markdown block or a line of the page's format, if they begin a line.
+# At the start of a line, these characters begin a Markdown block or a line of the page's format.
 _AT_START = "#-+*>|=~`\\\t"
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
 # The number of lines in a part of a page, so that a large graph is never in memory as a whole.
@@ -221,7 +221,7 @@ def _escaped(text: str) -> list[str]:
 def _plain(lines: Sequence[str]) -> str:
     plain = []
     for line in lines:
-        # Trailing spaces mean nothing, because editors strip them; those of the text are `&#32;`.
+        # Trailing spaces are ignored, as editors strip them; a text's own are written as `&#32;`.
         line = line.rstrip(" ")
         number, rest = _numbered(line)
         if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:

@@ -182,8 +182,7 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the same project as `top`, the worktree around
-    it.
+    """Return True if a deleted folder belonged to the project of `top`, the worktree around it.
 
     It did if it was one of Claude Code's worktrees, or if the registry maps it or its nearest known
     parent to the project. Any other folder may have been a project of its own inside a repository,

@@ -212,7 +212,7 @@ def _steps(memory: Memory, part: Part, batch: str) -> Iterator[tuple[Database, l
     if part.relations:
         database = memory.database("project" if memory.project else "user", create=True)
         assert database is not None
-        # Records were stored before: they create entities with the types that the source gives.
+        # Records have been stored before this; they create the entities with the source's types.
         steps = create_operations(part.relations)
         stated = [(name, {**payload, "batch": batch}) for name, payload in steps]
         yield database, [memory.operation(n, p, by, database.kind) for n, p in stated]
@@ -253,7 +253,7 @@ def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, st
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Return, by folder, the names of projects in which clients worked; omit the id `without`."""
+    """Return, by folder, the names of projects (except `without`) in which clients worked."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

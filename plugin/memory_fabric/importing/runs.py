@@ -1,4 +1,4 @@
-"""Logs of the runs of `learn` and of imports, a file in home for each of the two; undo of a run."""
+"""Logs of runs, in home: one file for `learn`, one file for imports; and the undo of a run."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The result of an undo in one project: counts of undone, failed, and accepted changes."""
+    """Result of an undo in one project: counts of undone, failed, and accepted (kept) changes."""
 
     name: str
     changes: int = 0
@@ -43,7 +43,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def alone(home: str) -> Iterator[None]:
-    """Hold a lock, so that only one run or undo is active. Raises BadInput if another holds it."""
+    """Hold a lock so that only one run or undo is active. Raises BadInput if another is active."""
     with ExitStack() as held:
         try:
             held.enter_context(files.Locked(os.path.join(home, LOCK), timeout_s=0))

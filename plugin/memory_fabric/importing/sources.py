@@ -106,7 +106,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # Files of the write-ahead log cannot be created; the database is complete without.
+            # The write-ahead log's files cannot be created; the database is complete without them.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -129,7 +129,7 @@ def _unreadable(path: str, error: Exception) -> BadInput:
 
 
 def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
-    """Return the columns of claude-mem's tables. Raises BadInput if the database has others."""
+    """Return the columns of claude-mem's tables. Raises BadInput if their schema is unknown."""
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row[0] for row in names]
     columns = {
@@ -165,7 +165,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement in a row. If it contains none, count the row and return None."""
+    """Return the statement in a row; if it has none, count the row as left out and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
