@@ -1,1 +1,1 @@
-"""The HTTP server, for users of this machine and for programs with an API key."""
+"""The HTTP server, for the users of this machine and for programs that have an API key."""

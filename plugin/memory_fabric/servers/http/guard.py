@@ -1,8 +1,8 @@
 """Checks before a request reaches the application: key, host name, origin, size and rate.
 
-A page of any site can send requests to this machine, even under its own host name (DNS rebinding),
-so the Host and Origin headers must match the server's own. Other programs and users of the machine
-can reach the port too, so reading needs a key.
+A page of any web site can send requests to this machine, even under the site's own host name (DNS
+rebinding), so the Host and Origin headers must match the server's own names. Other programs and
+users of the machine can reach the port too, so reading the memory needs a key.
 """
 
 import time
@@ -30,12 +30,12 @@ HEALTH_PER_S = 2000
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
 # Room for a query of four kilobytes, each byte percent-encoded in three.
 MAX_ADDRESS_BYTES = 16 << 10
-# h11 limits the headers only if they arrive in several parts.
+# h11 itself limits the size of headers only if they arrive in several parts.
 MAX_HEADER_BYTES = 16 << 10
-# Values of Sec-Fetch-Site for requests from pages of other sites.
+# Values of the header Sec-Fetch-Site in requests from pages of other sites.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
-    # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header adds it.
+    # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header contains it.
     "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -46,14 +46,14 @@ SAFE_HEADERS = {
 _SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
-# The limit of holders with a rate bucket; beyond it, all buckets are emptied.
+# The maximum number of holders whose rate is counted; beyond it, all counts are reset.
 MAX_HOLDERS = 10_000
-# The key in an ASGI scope under which endpoints find the holder.
+# The key in an ASGI scope under which endpoints find the holder of the request's key.
 HOLDER = "memory_fabric.holder"
 
 
 class ResponseSender:
-    """Sender of a response with security headers, cut off if the key of `holder` is deleted."""
+    """Sends a response with security headers, and cuts it off if the key of `holder` is deleted."""
 
     def __init__(self, send: Send, keys: Keys | MemberKeys) -> None:
         self._send, self._keys = send, keys
@@ -62,7 +62,7 @@ class ResponseSender:
 
     async def __call__(self, message: Message) -> None:
         if self._is_over:
-            return  # `receive` reports that the client disconnected
+            return  # `receive` tells the application that the client disconnected
         if message["type"] == "http.response.start":
             self.has_begun = True
             own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
@@ -74,31 +74,32 @@ class ResponseSender:
 
 
 class Names:
-    """Allowed Host headers and origins of this server; `host` is the address as in a URL.
+    """The allowed Host headers and origins of this server; `host` is its address as in a URL.
 
-    An allowed name matches without a port (behind TLS) and with the server's port; a name that is
-    given with a port matches only that port. Raises BadInput for an invalid name.
+    A name in `allowed` matches without a port (for a server behind TLS) and with the server's port.
+    If the name contains a port, it matches only with that port. Raises BadInput for an invalid
+    name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         own = {"127.0.0.1", "[::1]", "localhost", host.lower()}
         stated = checked(allowed)
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
-        self._hosts |= own if port == 80 else set()  # browsers leave out the default port
+        self._hosts |= own if port == 80 else set()  # browsers leave out port 80
         self._origins = {f"http://{name}" for name in self._hosts}
         self._origins |= {f"https://{name}" for name in stated}
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
-        """Return True if there is exactly one Host header, and its name is allowed."""
+        """Return True if the request has exactly one Host header, with an allowed name."""
         return len(hosts) == 1 and hosts[0].lower() in self._hosts
 
     def fit_origins(self, origins: Sequence[str]) -> bool:
-        """Return True if there is no Origin header, or exactly one, whose origin is allowed."""
+        """Return True if the request has no Origin header, or if its origin is allowed."""
         return all(origin.lower() in self._origins for origin in origins)
 
 
 def checked(allowed: Sequence[str]) -> set[str]:
-    """Return the allowed names in normalised form. Raises BadInput for an invalid name."""
+    """Return the allowed host names in lower case. Raises BadInput for an invalid name."""
     for name in allowed:
         bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
         fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
@@ -114,14 +115,14 @@ def _has_port(name: str) -> bool:
 
 
 class Rate:
-    """Rate limiter: requests per second for each API key, and the size of a burst after a pause."""
+    """Rate limiter: `per_s` requests per second for each holder, and short bursts after a pause."""
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Return whole seconds until this holder may send a request; if 0, count this request."""
+        """Return in how many seconds this holder may send a request; 0 counts this request."""
         now = self._clock()
         if len(self._buckets) > MAX_HOLDERS:
             self._buckets.clear()
@@ -135,7 +136,7 @@ class Rate:
 
 
 class Guard:
-    """ASGI middleware with the checks of this module; `cookie` is the name of the key cookie."""
+    """ASGI middleware that makes this module's checks; `cookie` is the name of the key cookie."""
 
     def __init__(
         self, app: ASGIApp, keys: Keys | MemberKeys, names: Names, rate: Rate, cookie: str
@@ -156,7 +157,7 @@ class Guard:
             await of_error(error)(scope, receive, sender)
 
     def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
-        """Return the response to a request that must not reach the application, else None."""
+        """Return the response to a request that must not reach the application; None for others."""
         headers = Headers(scope=scope)
         self._refuse(scope, headers)
         if (answer := self._opened(scope)) is not None:
@@ -192,7 +193,7 @@ class Guard:
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
             raise Refused(403, "wrong_host", message, remedy)
-        is_link = scope["path"] == FRONT  # following a link from another site is allowed
+        is_link = scope["path"] == FRONT  # the user may follow a link from another site
         if not self._names.fit_origins(headers.getlist("origin")) or (
             headers.get("sec-fetch-site") in STRANGERS and not is_link
         ):

@@ -1,9 +1,10 @@
-"""The ingest queue behind the server: texts are written in batches; a child process handles them.
+"""The ingest queue of the server: it writes texts in batches, and a child process handles them.
 
-Group commit: requests that arrive during a commit share the next commit; sixteen senders got 893
-answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and connection, so
-that it does not wait for slow reads, such as the graph of a large memory. The worker process is
-`memory-fabric queue work`, started with the first text, or with the server if texts are waiting.
+Group commit: requests that arrive during a commit share the next commit. With this, sixteen senders
+got 893 answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and
+database connection, so that it need not wait for slow reads, such as the graph of a large memory.
+The worker process runs `memory-fabric queue work`. It is started with the first text, or together
+with the server if texts are waiting.
 """
 
 import asyncio
@@ -30,28 +31,28 @@ from memory_fabric.store.queues import ingest_queue
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
 Waiting = tuple[ingest_protocol.Ingest, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
-# The most texts in one commit: enough to hide the disk's latency, few enough to commit quickly.
+# The maximum number of texts in a commit: enough to hide the disk's latency, but quick to commit.
 MAX_TOGETHER = 128
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # Seconds between checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
-# The size of a test write: roughly a long text with its index entries.
+# The size of a test write: about that of a long text with its index entries.
 PROOF_BYTES = 64 << 10
-# The child process imports this process's package, and nothing from the project's folder.
+# The child process imports the same package as this process, and no code of the project.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
-# The worker has a lower priority: senders wait for the server, but nobody waits for the worker.
+# The worker has a lower priority, because senders wait for the server but nobody for the worker.
 NICE = 10
-# Seconds before a worker that ended too soon is restarted; the pause doubles each time.
+# Seconds before a worker that ended is restarted; the pause doubles each time, up to the second.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A worker that ran at least this many seconds did not fail at startup.
+# After a worker ran for at least this many seconds, the pause starts again at its first value.
 LONG_S = 30.0
-# Seconds to finish the current text at shutdown; otherwise a later worker processes it again.
+# Seconds for the worker to finish its text at shutdown; a killed worker's text is processed later.
 END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """Writer of ingested texts in batches; `on_accepted` is called after each commit."""
+    """Writes ingested texts in batches; `on_accepted` is called after each commit."""
 
     def __init__(
         self,
@@ -62,7 +63,8 @@ class BatchedWriter:
         *,
         check: Callable[[], None] | None = None,
     ) -> None:
-        # This thread only commits; the worker that processes the texts writes the other tiers.
+        # This thread only commits texts. The worker that processes them also writes the other
+        # tiers.
         self._thread = store_thread.StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
@@ -71,11 +73,11 @@ class BatchedWriter:
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
         self.is_full = False  # True if too many accepted texts wait to be processed
-        self._is_proven = False  # True if the last write succeeded
-        self._printed = ""  # The last unexpected error, kept to print each error only once.
+        self._is_proven = False  # True if the last write succeeded, so that no test write is needed
+        self._printed = ""  # The last unexpected error printed, so as to print it only once
 
     async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:
-        """Store a text durably and return its outcome. Raises StoreUnavailable, BadInput."""
+        """Store a text durably and return its outcome. Raises StoreUnavailable and BadInput."""
         size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
             raise StoreUnavailable("", "Too many texts wait to be stored.", remedy="Send it later.")
@@ -92,23 +94,23 @@ class BatchedWriter:
         return await answer
 
     async def find(self, id_: str) -> ingest_queue.QueuedText | None:
-        """Return the state of an ingested text, or None for an unknown id. Raises FabricError."""
+        """Return the state of an ingested text; None if the id is unknown. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> ingest_queue.Backlog:
-        """Return the numbers of texts that are not processed yet. Raises FabricError."""
+        """Return how many texts are waiting and being processed. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why memory cannot be written now, '' if it can; makes a test write if needed."""
+        """Return why the memory cannot be written now; '' if it can. May make a test write."""
         if self.is_full:
-            self._look()  # refused clients send no text, so nothing else triggers this check
+            self._look()  # no text is accepted now, so nothing else would start this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(
                 lambda memory: _complaint(memory, proof_bytes), at_once=False
             )
-            # Without a test write the flag keeps its value, because a text may have failed since.
+            # If no test write was made, the value stays, as another write may have failed since.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -172,7 +174,7 @@ class BatchedWriter:
 
 
 def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
-    """Store the texts; return for each its outcome, or the error that prevented storing it."""
+    """Store the texts; return for each text its outcome, or the error that prevented storing it."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
@@ -186,7 +188,7 @@ def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
     except BadInput:
         if len(texts) == 1:
             raise
-    # Store the texts one after another, so that a failure does not undo earlier texts.
+    # Store the texts one by one, so that an invalid text does not undo the others.
     outcomes: list[Any] = []
     for text in texts:
         try:
@@ -199,12 +201,12 @@ def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
 
 
 def _bytes_of(ingest: ingest_protocol.Ingest) -> int:
-    """Return the size of an item's texts in bytes; its other fields are small and not counted."""
+    """Return the size of an item's texts in bytes; the small other fields are not counted."""
     return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """Return the problem that prevents writing ('' for none), and whether a test write was made."""
+    """Return why the memory cannot be written ('' if it can), and whether a test write was made."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False
@@ -218,20 +220,20 @@ def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
 
 
 class WorkerChild:
-    """The worker process, kept running from `start` to `end`; both are called in the event loop."""
+    """The worker process, kept running from `start` to `end`; call both in the event loop."""
 
     def __init__(
         self, folder: str, command: Sequence[str] = COMMAND, first_pause_s: float = FIRST_PAUSE_S
     ) -> None:
         self._folder, self._first_pause_s = folder, first_pause_s
-        # The child must end with this process, even if this process is killed.
+        # The child must end together with this process, even if this process is killed.
         self._command = (*command, "--parent", str(os.getpid()))
         self._process: subprocess.Popen[bytes] | None = None
         self._could_not_start = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Keep a worker process running from now on; does nothing if already started."""
+        """Keep a worker process running from now on; do nothing if one is already kept running."""
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
 
@@ -244,7 +246,7 @@ class WorkerChild:
         return ""
 
     async def end(self) -> None:
-        """End the worker process, and wait briefly for its end."""
+        """Terminate the worker process; kill it if it does not end soon."""
         if self._task is None:
             return
         self._task.cancel()
@@ -271,7 +273,7 @@ class WorkerChild:
                 self._could_not_start, end = True, str(error)
             else:
                 self._could_not_start = False
-                with suppress(OSError):  # if it cannot be set, the worker runs with normal priority
+                with suppress(OSError):  # if this fails, the worker keeps the normal priority
                     os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
                 end = f"exit code {await asyncio.to_thread(self._process.wait)}"
             if loop.time() - began >= LONG_S:

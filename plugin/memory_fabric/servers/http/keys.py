@@ -1,6 +1,6 @@
 """The API keys of the server: the key of this run, single-use keys, and permanent keys.
 
-A permanent key is shown once; only its name, its SHA-256 and its creation time are stored.
+A permanent key is shown only once, when it is created. Only its name, SHA-256 and time are stored.
 """
 
 import os
@@ -20,19 +20,19 @@ from memory_fabric.store import files
 
 FILE = "serve-keys.json"
 MAX_NAME_CHARS = 64
-# The prefix of a key, by which people and secret scanners recognise it.
+# The first characters of each key, by which people and secret scanners recognise a key.
 PREFIX = "mf_"
 KEY_BYTES = 32
-# A longer text cannot be the key of a member.
+# A text longer than this cannot be the key of a member.
 MAX_KEY_CHARS = 200
-# Seconds until a new or deleted key is noticed; each check reads the disk.
+# Seconds between checks of the key file; until then, a new or deleted key is not noticed.
 LOOK_EVERY_S = 1.0
-# The holder of a request without a key, and the holder of the key of this run.
+# The holder of a request without a valid key, and the holder of the key of this run.
 NOBODY, START = "", "start"
 
 
 class KeptKey(NamedTuple):
-    """A permanent key's name, hash and creation time; `digest` is its SHA-256 in hexadecimal."""
+    """A permanent key: its name, its SHA-256 in hexadecimal (`digest`), and its creation time."""
 
     name: str
     digest: str
@@ -44,12 +44,12 @@ def path_in(home: str) -> str:
 
 
 def digest_of(key: str) -> str:
-    """Return the SHA-256 to store for a key; a plain hash is safe for a long random key."""
+    """Return the SHA-256 under which a key is stored; a long random key needs no slower hash."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def kept(home: str) -> tuple[KeptKey, ...]:
-    """Return the permanent keys, oldest first. Raises StoreUnavailable, keeping ingest closed."""
+    """Return the permanent keys, oldest first. Raises StoreUnavailable if they cannot be read."""
     path = path_in(home)
     try:
         text = files.read_text(path)
@@ -71,7 +71,10 @@ def kept(home: str) -> tuple[KeptKey, ...]:
 
 
 def make(home: str, name: str) -> str:
-    """Create and return a key of this name, else `key-1` etc. Raises BadInput, StoreUnavailable."""
+    """Create and return a permanent key; its name is `key-1` or so if `name` is empty.
+
+    Raises BadInput if the name is invalid or in use, or StoreUnavailable.
+    """
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _changed(home) as keys:
         taken = {other.name for other in keys}
@@ -89,7 +92,7 @@ def make(home: str, name: str) -> str:
 
 
 def drop(home: str, name: str) -> None:
-    """Delete a permanent key by name. Raises NotFound, StoreUnavailable."""
+    """Delete the permanent key with this name. Raises NotFound and StoreUnavailable."""
     with _changed(home) as keys:
         remaining = [key for key in keys if key.name != name]
         if len(remaining) == len(keys):
@@ -100,7 +103,7 @@ def drop(home: str, name: str) -> None:
 
 @contextmanager
 def _changed(home: str) -> Iterator[list[KeptKey]]:
-    """Yield the list of permanent keys, and write the changed list at the end of the block."""
+    """Yield the list of permanent keys to be changed, and write it at the end of the block."""
     path = path_in(home)
     try:
         with files.Locked(files.lock_path(home, path)):
@@ -116,8 +119,8 @@ class Keys:
     """The key of this run, single-use keys, and the current permanent keys of `home`.
 
     A browser is opened with a single-use key, because other users can read its URL in the list of
-    processes. With `strict`, or once a permanent key was seen, ingest needs a key as long as the
-    server runs: deleting the last permanent key must not open ingest to everyone. Raises
+    processes. If `strict` is set, or once a permanent key was found, ingest needs a key as long as
+    the server runs: deleting the last permanent key must not open ingest to everyone. Raises
     StoreUnavailable if the key file cannot be read.
     """
 
@@ -149,14 +152,14 @@ class Keys:
         return bool(self._kept)
 
     def holder(self, key: str) -> str:
-        """Return the holder of a key, NOBODY if the key is invalid; compares in constant time."""
+        """Return a key's holder; NOBODY if it is invalid. Keys are compared in constant time."""
         self._look()
         hashed = digest_of(key)
         holders = [known.digest for known in self._kept if compare_digest(known.digest, hashed)]
         return START if _same(key, self.lasting) else next(iter(holders), NOBODY)
 
     def cookie_for(self, key: str) -> str:
-        """Return the cookie of a key's holder, '' for an invalid key. Consumes a single-use key."""
+        """Return the cookie for a key; '' if it is invalid. A single-use key becomes invalid."""
         used = [unused for unused in self._once if _same(key, unused)]
         self._once = [unused for unused in self._once if unused not in used]
         return self._cookies.get(START if used else self.holder(key), "")
@@ -176,7 +179,7 @@ class Keys:
         self._cookies = {h: digest(self._secret, h.encode(), "sha256").hex() for h in holders}
 
     def _look(self) -> None:
-        """Reload the permanent keys if their file changed; ignore an unreadable file."""
+        """Reload the permanent keys if their file has changed; ignore an unreadable file."""
         now = self._clock()
         if now - self._looked_at < LOOK_EVERY_S:
             return
@@ -195,12 +198,12 @@ class Keys:
 
 
 class MemberKeys:
-    """Keys of a team's members, which the database validates; a key's holder is its digest."""
+    """The keys of a team's members, validated by the database; a key's holder is its digest."""
 
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY if it cannot be a key."""
+        """Return the digest of a key or cookie in hexadecimal; NOBODY for an impossible length."""
         return digest_of(key) if 0 < len(key) <= MAX_KEY_CHARS else NOBODY
 
     holder_by_cookie = holder
@@ -209,12 +212,12 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: a response is too short for its key to be checked by the database again."""
+        """Return True: the database has just checked the key, and a response is short."""
         return True
 
 
 def cookie_of(key: str) -> str:
-    """Return the cookie that replaces the key in a browser; every process derives the same one."""
+    """Return the cookie that stands for a key in a browser; it is the same in every process."""
     return sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 

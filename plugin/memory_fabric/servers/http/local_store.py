@@ -1,8 +1,9 @@
 """The local memory behind the HTTP application: projects, readers, ingest queue, worker, changes.
 
-POST /api/changes makes a change on the page, which is equivalent to a command. Its request carries
-the version of the memory that the page showed, or the code of a preview. If the memory has changed
-since, the request is refused with the current state, so that no change by others is lost.
+POST /api/changes makes a change that the user requests on the page; it has the same effect as a
+command. The request contains the version of the memory that the page showed, or the code of a
+preview. If the memory has changed since, the request is refused and the response shows the current
+state, so that no change by others is lost.
 """
 
 import asyncio
@@ -35,14 +36,14 @@ from memory_fabric.text import cut, each_text, many, neutralised, one_line
 Answer = dict[str, Any]
 BY = Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
-# Room for 16,384 characters in each text field, each escaped in six bytes.
+# Room for 16,384 characters in each text field, each of them escaped as six bytes.
 MAX_CHANGE_BYTES = 512 << 10
-# Seconds for each memory to write the other tiers at shutdown.
+# Seconds that each memory has at shutdown to write its other tiers.
 CLOSE_GRACE_S = 0.5
 
 
 class LocalStore(Store):
-    """The memory of one local project, and of its home's other projects unless `only_served`."""
+    """The memory of the served project and, unless `only_served`, of the home's other projects."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class LocalStore(Store):
         self.more_routes = [Route("/api/changes", self._change, methods=["POST"])]
 
     async def begin(self) -> None:
-        """Start the worker if an earlier server left texts; later requests report a failure."""
+        """Start the worker if texts are waiting; an error is left to later requests to report."""
         try:
             backlog = await self.writer.backlog()
             if backlog.waiting or backlog.working:
@@ -92,10 +93,10 @@ class LocalStore(Store):
         self._stores.served.close(timeout_s)
 
     async def admit(self, holder: str) -> None:
-        """Admit every holder of a key, because the guard has already checked the key."""
+        """Do nothing, because the guard has already checked the holder's key."""
 
     async def answer(self, holder: str, job: responses.Job, project: str = "") -> Response:
-        """Return the result of a read-only job as a response, from a reader process if one runs."""
+        """Respond with the result of a read-only job; a reader process runs the job if possible."""
         return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
 
     async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome:
@@ -110,10 +111,10 @@ class LocalStore(Store):
         return [reason for reason in (memory, self.worker.complaint(), backlog) if reason]
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the manager of MCP sessions, which all use this memory."""
+        """Return the manager of MCP sessions, all of which use the served memory."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
+        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # slow to import
 
         author, origin = self._settings.author, self._settings.origin
         by = Provenance(source="mcp", trust="tool", author=author, origin=origin)
@@ -137,7 +138,7 @@ def is_preview(asked: requests.PageChange) -> bool:
 
 def carry_out(memory: Memory, asked: requests.PageChange) -> Answer:
     """Make or preview the requested change; return the result as JSON. Raises NotFound, BadInput,
-    StoreUnavailable, and Refused (409) if the memory has changed since it was shown.
+    StoreUnavailable, and Refused (409) if the memory has changed since the page showed it.
     """
     batch = memory.batch = memory.whole.batch = new_id()
     try:

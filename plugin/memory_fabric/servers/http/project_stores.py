@@ -1,12 +1,13 @@
 """The memories of this home's projects, each with its own thread, and the answers to requests.
 
-Each request of the page names its project by an id of this home; without an id, the served project
-is meant. The page belongs to the user and shows the whole served project. If the server runs in an
-isolated domain (MEMORY_FABRIC_DOMAIN), it shows only that domain of other projects.
+Each request of the page specifies a project by an id of this home; without an id, it refers to the
+served project. The page belongs to the user and shows the whole served project. If the server runs
+in an isolated domain (MEMORY_FABRIC_DOMAIN), it shows only that domain of other projects.
 
-Reader processes answer questions in parallel: a single process answers 37 questions a second, two
-keep up with 50 (docs/benchmarks.md). They are started once two questions overlap, so a single user
-of the page runs none. A reader that ends is replaced, and its question is asked again.
+Reader processes answer questions in parallel: one process answers 37 questions a second, and two
+can answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the
+first time, so the page of a single user starts none. If a reader process ends unexpectedly, it is
+replaced, and its question is put to another reader.
 """
 
 import asyncio
@@ -33,12 +34,12 @@ from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import EVERYTHING
 
-# The most memories of other projects kept open; the least recently used one is closed.
+# The maximum number of other projects' memories kept open; the least recently used is closed.
 MAX_OPEN = 4
 
 
 class ProjectStores:
-    """Stores of the served project and, unless `only_served`, of others (see StoreThread)."""
+    """Stores of the served project and, unless `only_served`, of the others (see StoreThread)."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class ProjectStores:
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
-        """Return a job's result as JSON; with `changes`, the job writes. Raises its errors."""
+        """Return a job's result as JSON. Set `changes` if the job writes. Raises its errors."""
         store = await self._store_of(project)
 
         def visible(memory: Memory) -> Any:
@@ -66,12 +67,12 @@ class ProjectStores:
         return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
     def close_others(self, timeout_s: float) -> None:
-        """Finish the jobs of other projects and close each memory within `timeout_s` seconds."""
+        """Finish the jobs of other projects; close each of their memories within `timeout_s`."""
         while self._others:
             self._others.popitem()[1].close(timeout_s)
 
     async def _store_of(self, project_id: str) -> StoreThread:
-        """Return the store of a project. Raises NotFound if no project of this id may be shown."""
+        """Return the store of a project. Raises NotFound if the project may not be shown."""
         served = self.served
         if not project_id or project_id == await served.ask(lambda m: m.project and m.project.id):
             return served
@@ -81,7 +82,7 @@ class ProjectStores:
             raise errors.NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            from memory_fabric.store.projects import home_projects  # imported for other projects
+            from memory_fabric.store.projects import home_projects  # rarely needed
 
             home_projects.memory_of(self._settings, project_id).close()  # fails on an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
@@ -92,7 +93,7 @@ class ProjectStores:
 
 
 def need_folder(folder: str) -> None:
-    """Raise StoreUnavailable if the folder is missing: its path would open a new, empty project."""
+    """Raise StoreUnavailable if the folder is missing: opening it would create an empty project."""
     if folder and not os.path.isdir(folder):
         message = "The folder of the served project is missing."
         remedy = "Move it back, or start memory-fabric serve where it is now."
@@ -102,8 +103,8 @@ def need_folder(folder: str) -> None:
 def recalled(
     memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: models.Filters, now: str
 ) -> dict[str, Any]:
-    """Return the JSON of `memory-fabric recall --json`, limited to what programs may see."""
-    from memory_fabric.recall.explain import answer_as_json  # imported for the first question
+    """Return the JSON of `memory-fabric recall --json`, limited to what other programs may see."""
+    from memory_fabric.recall.explain import answer_as_json  # imported only for the first question
     from memory_fabric.recall.pipeline import Fabric
 
     visible = visible_to_process(memory)
@@ -114,7 +115,7 @@ def recalled(
 
 def picture(memory: Memory) -> dict[str, Any]:
     """Return the whole memory as the JSON from which the page draws its graph."""
-    from memory_fabric.viewer.picture import picture as drawn  # imported for the first question
+    from memory_fabric.viewer.picture import picture as drawn  # for the first question only
 
     return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
@@ -147,7 +148,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and their link proposals, of one domain if isolated to it."""
+    """Return the home's projects and proposed links; in an isolated domain, only that domain."""
     from memory_fabric.recall import review  # imported only for the first question
     from memory_fabric.store.projects import home_projects
     from memory_fabric.viewer.picture import candidate, presentable
@@ -166,25 +167,25 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
 
 
 MAX_READERS = 32
-# Seconds before a reader that ended too soon is restarted; the pause doubles each time.
+# Seconds before a new attempt to start a reader; the pause doubles each time, up to the second.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A reader without an answer after this many seconds is killed: it is stopped, or its disk hangs.
+# A reader that has not answered after this many seconds is killed; its disk may not respond.
 ANSWER_S = 30.0
-# Loads the code that the first question needs.
+# A question that a new reader answers, so that the code for the first real one is loaded.
 WARM_UP = partial(
     recalled, text="warm up", limit=1, depth=0, as_of="", filters=EVERYTHING, now=ids.timestamp()
 )
 
 
 class Reader(NamedTuple):
-    """A reader process, as an executor with a single process."""
+    """A reader process, and the executor that runs jobs in it."""
 
     pid: int
     executor: ProcessPoolExecutor
 
 
 class ReaderPool:
-    """Pool of at most `number` readers; with 0 or 1, the server process answers everything."""
+    """A pool of at most `number` readers; if that is 0 or 1, the server process answers instead."""
 
     def __init__(
         self,
@@ -199,7 +200,7 @@ class ReaderPool:
         self._readers: set[Reader] = set()
         self._free: asyncio.Queue[Reader] = asyncio.Queue()
         self._starting: set[asyncio.Task[None]] = set()
-        self._inside = 0  # the number of questions that this process is answering itself
+        self._inside = 0  # the number of questions that the server process is answering itself
 
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
@@ -217,7 +218,7 @@ class ReaderPool:
                 break
             try:
                 answer = reader.executor.submit(_answer, job, project)
-            except BrokenExecutor:  # the reader process has ended since its last question
+            except BrokenExecutor:  # the reader process ended after its last question
                 self._replace(reader)
                 continue
             try:
@@ -230,7 +231,7 @@ class ReaderPool:
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise errors.StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
-                # A reader finishes its job even if the client has gone.
+                # A reader finishes its job even if the client has disconnected.
                 answer.add_done_callback(partial(free_again, reader))
                 raise
             else:
@@ -239,7 +240,7 @@ class ReaderPool:
         return await self._answer_inside(inside)
 
     async def end(self) -> None:
-        """End all readers, even starting ones; the server has no other children of this kind."""
+        """Kill all readers, even starting ones; no other child processes use multiprocessing."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -258,7 +259,7 @@ class ReaderPool:
 
     def _replace(self, reader: Reader) -> None:
         self._readers.discard(reader)
-        # Killing is safe because a reader writes nothing.
+        # Killing the process is safe, because a reader writes nothing.
         for child in multiprocessing.active_children():
             if child.pid == reader.pid:
                 child.kill()
@@ -290,7 +291,7 @@ class ReaderPool:
             return
 
 
-# In a reader process: its memories, and the event loop that opens them.
+# Used only in a reader process: its memories, and the event loop in which they answer.
 _stores: ProjectStores
 _runner = asyncio.Runner()
 
@@ -298,7 +299,7 @@ _runner = asyncio.Runner()
 def _begin(settings: config.Settings, only_served: bool) -> None:
     """Initialise a reader process: open the memory, and load the code for the first question."""
     global _stores
-    # Ctrl-C reaches every process of a terminal; the server ends its readers itself.
+    # Ctrl-C is sent to every process of a terminal, but the server ends its readers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_server() -> None:

@@ -1,7 +1,8 @@
-"""Validation of requests: complete bodies, bounded in size and time, and models of parameters.
+"""Validation of requests: bodies must be complete, not too large and not too slow, and body and
+parameters must match a model.
 
-Unknown fields of an ingested text are ignored and null counts as absent, so that senders of other
-releases are accepted; unknown fields of other requests are refused.
+In an ingested text, unknown fields are ignored and null counts as absent, so that senders of other
+releases are accepted. In other requests, unknown fields are refused.
 """
 
 import asyncio
@@ -25,19 +26,19 @@ from memory_fabric.text import encodable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_BYTES = 1 << 20
-# Seconds for the whole body, however slowly its parts arrive.
+# Seconds within which the whole body must arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of the names that pydantic gives to the variants of a type.
+# Prefixes of the steps that pydantic adds to a field's path for types within types.
 _INNER = ("constrained-", "function-", "list[")
-# How far in the future a sender's time may be, for inexact clocks; time-zone errors are smaller.
+# A sender's time may lie this far in the future, because of inexact clocks and time zones.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
 
 
 async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the complete body. Raises Refused if it is too large, too slow or cut off."""
+    """Return the complete body. Raises Refused if it is too large, too slow or incomplete."""
     announced = Headers(scope=scope).get("content-length", "")
     body = bytearray()
     try:
@@ -59,7 +60,7 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body as a model. Raises Refused: 400 if not JSON, 422 for an invalid field."""
+    """Return the body as a model. Raises Refused: 400 for invalid JSON, 422 for a wrong field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
@@ -69,8 +70,8 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library accepts lone surrogates, as in a text cut inside a surrogate pair,
-        # but also NaN and Infinity, for which `int` raises ValueError.
+        # The standard library accepts lone surrogates, as in a text that was cut within a surrogate
+        # pair. It also accepts NaN and Infinity, but here it calls `int`, which raises ValueError.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=int)
     except UnicodeError as error:
         raise Refused(400, "bad_encoding", "The body must be UTF-8.") from error
@@ -87,7 +88,7 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
 
 
 def first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the path of the first invalid field, and the predicate of a sentence about it."""
+    """Return the path of the first invalid field, and what is wrong with it (like "is missing")."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
     field = ".".join(part for n, part in enumerate(place) if n or part not in ACTIONS)
@@ -102,7 +103,7 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 def _storable(value: Any) -> Any:
-    """Return a text without NUL characters and with lone surrogates replaced."""
+    """Return the value; if it is a text, remove NUL characters and replace lone surrogates."""
     return encodable(value).replace("\0", "") if isinstance(value, str) else value
 
 
@@ -120,7 +121,7 @@ def _a_domain(value: str) -> str:
 
 
 def _a_time(value: str) -> str:
-    """Return a time in the store's format; a time without a zone counts as UTC."""
+    """Return a time in the store's format; a time without a time zone counts as UTC."""
     if not value:
         return value
     try:
@@ -192,7 +193,7 @@ class IngestBody(BaseModel):
     created_at: Time | None = _field("ISO 8601, else UTC; from 1970 to a day ahead.")
 
     def as_ingest(self) -> Ingest:
-        """Return the value for the store, with defaults filled in."""
+        """Return the item for the ingest queue, with default values for the missing fields."""
         values = self.model_dump(exclude_none=True)
         alias = values.pop("expert_domain", "")
         values["domain"] = values.get("domain") or alias or LEFT_OUT.domain
@@ -202,7 +203,7 @@ class IngestBody(BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Names of ChangeBody's variants, which pydantic puts before the name of an invalid field.
+# Values of `action`; pydantic puts one of them before the name of an invalid field.
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -217,7 +218,7 @@ class _Body(BaseModel):
 
 
 class Shown(_Body):
-    """A memory, and the version of it that the page showed."""
+    """The id of a memory, and the version of this memory that the page showed."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")
@@ -239,27 +240,27 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Request to keep, drop, confirm, pin or unpin a memory, or to let it replace others."""
+    """Request to keep, drop, confirm, pin or unpin a memory, or to let it replace other ones."""
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
 
 
 class Confirmed(_Body):
-    """Request for a change that is previewed first, and made if the preview's code is sent."""
+    """Request for a change; without the code of a preview, the change is only previewed."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
 
 class BroughtBody(Confirmed):
-    """Request to confirm or forget all unconfirmed memories of a source, like `review`."""
+    """Request to confirm or forget all unconfirmed memories from one source, like `review`."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")
 
 
 class ForgetBody(Confirmed):
-    """Request to forget what an id, a name or a text refers to, like `memory-fabric forget`."""
+    """Request to forget what an id, a name or a text matches, like `memory-fabric forget`."""
 
     action: Literal["forget"]
     what: Subject = Field(description="An id, an entity's name, or words.")
@@ -286,7 +287,7 @@ PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | Undo
 
 
 class ChangeBody(pydantic.RootModel[Annotated[PageChange, Field(discriminator="action")]]):
-    """Request for one change of the memory, of any kind above."""
+    """Request for one change of the memory, of any of the kinds above."""
 
 
 def _usable(value: str) -> str:
@@ -301,7 +302,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 
 
 class PageQuery(BaseModel):
-    """Parameters of every request of the page: the id of the project shown."""
+    """The parameter that all requests of the page have: the id of the project that it shows."""
 
     project: Words = ""
 
@@ -326,13 +327,13 @@ class _Question(BaseModel):
     as_of: Words = ""
 
 
-# The fields of a program's question; every filter may be repeated.
+# The filters that a program may send with a question; each may occur several times.
 filter_fields: dict[str, Any] = {name: (list[Words], []) for name in filters.KEYS}
 RecallQuery = pydantic.create_model("RecallQuery", __base__=_Question, **filter_fields)
 
 
 def query_in(request: Request, model: type[Model]) -> Model:
-    """Return the query parameters as a model. Raises BadInput that names an invalid parameter."""
+    """Return the query parameters as a model. Raises BadInput with the name of an invalid one."""
     values: dict[str, Any] = {}
     for name in request.query_params:
         texts = request.query_params.getlist(name)
@@ -347,7 +348,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         field_name, why = first_error(error)
-        # Redact before cutting, because half a secret is not recognised.
+        # Secrets are removed before the text is cut, because half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
         remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
         raise errors.BadInput(name, f"{name} {why}.", remedy=remedy) from error

@@ -1,4 +1,4 @@
-"""HTTP responses: results of jobs as JSON, and errors as JSON with a remedy."""
+"""HTTP responses: a job's result as JSON, or an error as JSON with a remedy."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ Job = Callable[[Memory], Any]
 
 
 class PageJobs(NamedTuple):
-    """The jobs behind the page; each takes a memory and named parameters."""
+    """The jobs that provide the page's data; each is called with a memory and named parameters."""
 
     picture: Callable[..., Any]
     explained: Callable[..., Any]
@@ -33,12 +33,12 @@ class Unauthorized(FabricError):
 
 
 class Forbidden(FabricError):
-    """The holder of the key may not do this."""
+    """The holder of the key has no permission for the request."""
 
 
-# Clients may retry after this number of seconds while memory cannot be written.
+# While the memory cannot be written, clients may retry after this number of seconds.
 LATER = {"Retry-After": "5"}
-# Most specific classes first, because the first match counts.
+# Subclasses come before their base classes, because the first match counts.
 STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ...] = (
     (BadInput, 400, "bad_input", None),
     (NotFound, 404, "not_found", None),
@@ -53,7 +53,7 @@ ECHOES = ("query", "label", "notes", "searched")
 
 
 class Refused(Exception):
-    """Error response: status code, message, remedy, invalid field, and extra members in `more`."""
+    """An error response: status code, message, remedy, invalid field, and further JSON members."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Return a job's result as JSON, without local folders and secrets of the question."""
+    """Return a job's result as JSON, without paths of local folders and secrets in the query."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
@@ -92,7 +92,7 @@ def answered(memory: Memory, job: Job) -> Response:
 
 
 def of_error(error: Exception) -> Response:
-    """Return the redacted response for an exception; print any that is not a FabricError."""
+    """Return the redacted response for an exception; print the exception if it is unexpected."""
     if isinstance(error, Refused):
         return error.answer
     if isinstance(error, HTTPException):
@@ -114,12 +114,12 @@ def of_error(error: Exception) -> Response:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """Return the response for an exception of an endpoint, an unknown path, or a wrong method."""
+    """Return the response for an error of an endpoint, an unknown path, or a method not allowed."""
     return of_error(error)
 
 
 def without_path(error: FabricError, text: str) -> str:
-    """Return a text of an error for clients, without the name of the error's file."""
+    """Return `text`, which belongs to an error, with "the memory" in place of the file's path."""
     path = getattr(error, "path", "")
     begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
     return begun.replace(path, "the memory") if path else text
