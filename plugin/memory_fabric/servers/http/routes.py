@@ -1,4 +1,4 @@
-"""The web application: routes that read and write a local memory or a team's shared log."""
+"""The web application: the routes for a local memory or for a team's shared log."""
 
 import asyncio
 import sys
@@ -27,21 +27,21 @@ from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Anyone may request readiness, so the memory is checked at most once a second; a check that takes
-# longer than PATIENCE_S counts as failed.
+# Anyone may ask whether the server is ready, so this is checked at most once in LOOK_EVERY_S; a
+# check that takes longer than PATIENCE_S counts as failed.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
-# The SDK's own limit, which is higher than ours because a graph is larger than a text.
+# The SDK's own limit; it is higher than MAX_BYTES because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """Memory behind the application; `holder` is the holder of a request's key (see keys).
+    """The memory behind the application; `holder` is the holder of a request's key (see keys).
 
-    `begin` starts what requests need, `end` stops it. `admit` raises Unauthorized for an invalid
-    key. `answer` returns the result of `job(memory)` as JSON; `accept` stores a text durably in the
-    ingest queue, `ingested` returns its state, None for an unknown id; all raise FabricError.
-    `reasons` returns why a text sent now would not be stored or processed, and `mcp_manager` the
-    SDK's manager of MCP sessions over streamable HTTP.
+    `begin` starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
+    invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
+    the ingest queue; `ingested` returns the state of a text, or None if its id is unknown. All
+    raise FabricError. `reasons` returns why a text sent now would not be stored or processed.
+    `mcp_manager` returns the SDK's manager of MCP sessions over streamable HTTP.
     """
 
     page: responses.PageJobs
@@ -107,7 +107,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
         exception_handlers=dict.fromkeys(faults, responses.of_fault),
         lifespan=living,
     )
-    app.router.redirect_slashes = False  # an extra slash makes a different path
+    app.router.redirect_slashes = False  # a path with an extra slash is unknown
     return app
 
 
@@ -120,7 +120,7 @@ class Api:
         self._looking = asyncio.Lock()
 
     async def ingest(self, request: Request) -> Response:
-        """Return 202 once the text is durable, or 409 if another text has its idempotency key."""
+        """Return 202 once the text is durable; 409 if another text used its idempotency key."""
         text = (await requests.model_in(request, requests.IngestBody)).as_ingest()
         outcome = await self._store.accept(request.scope[guard.HOLDER], text)
         if isinstance(outcome, IdempotencyConflict):
@@ -131,7 +131,7 @@ class Api:
         return JSONResponse(queued | {"id": outcome.id}, 202)
 
     async def ingested(self, request: Request) -> Response:
-        """Return the state of an ingested text and the records made from it."""
+        """Return the state of an ingested text and the ids of the records made from it."""
         id_ = request.path_params["id"]
         try:
             is_id = str(UUID(id_)) == id_
@@ -143,10 +143,10 @@ class Api:
         return JSONResponse(text._asdict())
 
     async def recall(self, request: Request) -> Response:
-        """Return the best memories for `q`, or the newest ones without `q`, for programs."""
+        """Return to a program the best memories for `q`, or the newest memories if `q` is empty."""
         query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
-        # A single value is a string, several values are a list of alternatives.
+        # A filter with one value is passed as a string, and one with several values as a list.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         job = partial(
@@ -164,7 +164,7 @@ class Api:
         return await self._store.answer(request.scope[guard.HOLDER], self._store.page.projects)
 
     def page_route(self, path: str, job: responses.Job, model: type[requests.PageQuery]) -> Route:
-        """Return the route that runs one of the page's jobs; `model` has its parameters."""
+        """Return the route that runs one of the page's jobs; `model` defines its parameters."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)
@@ -175,7 +175,7 @@ class Api:
         return Route(path, answer)
 
     async def is_ready(self, _request: Request) -> Response:
-        """Return 200 if texts can be stored and processed, else 503 with the reasons."""
+        """Return 200 if texts can be stored and processed, otherwise 503 with the reasons."""
         async with self._looking:
             if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 try:
@@ -190,7 +190,7 @@ class Api:
 
 
 class McpEndpoint:
-    """The MCP endpoint for all clients; the SDK is imported with the first request."""
+    """The MCP endpoint for all clients; the MCP SDK is imported at the first request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -199,7 +199,7 @@ class McpEndpoint:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of an MCP client, once the whole body has arrived."""
+        """Answer one request of an MCP client after reading its whole body."""
         body = await requests.whole_body(scope, receive, MAX_MCP_BYTES)
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -230,7 +230,7 @@ class McpEndpoint:
         begun = asyncio.Event()
 
         async def run() -> None:
-            # The sessions run in a task group, which must be left by the task that entered it.
+            # The sessions run in a task group, which must be exited by the task that entered it.
             async with manager.run():
                 begun.set()
                 await self._end.wait()
@@ -242,12 +242,12 @@ class McpEndpoint:
 
 @cache
 def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
-    """Return the OpenAPI description as JSON; cached, because anyone may request it."""
+    """Return the OpenAPI description as JSON; it is cached, because anyone may request it."""
     return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths, or of all; ingest may require a key."""
+    """Return the OpenAPI description of these paths (by default all). Ingest may need no key."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

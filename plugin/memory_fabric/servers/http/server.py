@@ -1,4 +1,4 @@
-"""The server process: its socket, signals and shutdown, and the limits on its connections.
+"""The server process: its socket, its signals and shutdown, and the limits on its connections.
 
 Any program on this machine can open connections without a key. Idle connections do not block
 others: at the limit, the connection that has waited longest for a complete request is closed.
@@ -37,23 +37,23 @@ from memory_fabric.sharing.team import ties
 LOCALHOST = "127.0.0.1"
 WAITING = 256
 MAX_REQUEST_BYTES = 16 << 10
-# Seconds for unfinished responses at shutdown; acknowledged writes are already durable.
+# Seconds to finish responses at shutdown; a write that was acknowledged is already durable.
 ANSWERS_GRACE_S = 1
-# A worker that takes longer to end, waiting for a database statement, is killed.
+# A worker that takes more seconds to end, because it waits for a database statement, is killed.
 END_S = 10.0
-# Each process needs about 45 MB once questions overlap.
+# The default limit of processes: each needs about 45 MB once it answers questions.
 MOST_BY_DEFAULT = 4
-# Seconds for a complete request, and between two requests of a connection.
+# Seconds until a complete request must have arrived, also after the previous response.
 ASKING_S = 5.0
-# Seconds for a client to read a response that does not fit into the socket's buffer.
+# Seconds for a client to read the part of a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# At most this much of a refused body is still received, so that its sender sees the response.
+# At most this much of a refused body is still read, so that its sender receives the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach the address. Raises BadInput if it is invalid."""
+    """Return True if only this machine can reach the address. Raises BadInput if it is wrong."""
     return _address(host).is_loopback
 
 
@@ -61,7 +61,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address. Raises BadInput, CannotListen."""
     address = str(_address(host))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, so that no part of a response is delayed.
+    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, so that each part of a response is sent at once.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,7 +84,10 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class Listener:
-    """Listening socket; `allowed` are more names in Host headers. Raises BadInput, CannotListen."""
+    """A listening socket; `allowed` has more names for Host headers.
+
+    Raises CannotListen, and BadInput for an invalid address or name.
+    """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = is_loopback(host)
@@ -95,7 +98,7 @@ class Listener:
         self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
-        # uvicorn replaces these handlers while it runs, and calls them at its end.
+        # uvicorn replaces these handlers while it runs, and calls them when it ends.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
 
@@ -105,7 +108,7 @@ class Listener:
         return f"http://{self.host}:{self.port}/"
 
     def serve(self, config: uvicorn.Config) -> None:
-        """Serve requests until SIGINT or SIGTERM, even if the signal came before the start."""
+        """Serve requests until SIGINT or SIGTERM; return at once if the signal came before."""
         if self._is_over:
             return
         if config.workers > 1:
@@ -121,17 +124,17 @@ class Listener:
 
 
 class Workers(Multiprocess):
-    """The worker processes of a server; `run` raises StoreUnavailable if one cannot start."""
+    """The worker processes of a server; `run` raises StoreUnavailable if a worker cannot start."""
 
     def run(self) -> None:
-        """Run until a signal comes; replace a worker that ends by itself."""
+        """Run until a signal arrives; replace a worker that ends unexpectedly."""
         super().run()
         if any(worker.exitcode == STARTUP_FAILURE for worker in self.processes):
             text = "A worker could not begin to answer."
             raise StoreUnavailable("", text, remedy="Run with --workers 1 to see why.")
 
     def join_all(self) -> None:
-        """Wait for the workers to end; kill each that takes longer than END_S."""
+        """Wait for the workers to end; kill a worker that takes longer than END_S."""
         for worker in self.processes:
             worker.process.join(END_S)
             if worker.process.is_alive():
@@ -140,7 +143,7 @@ class Workers(Multiprocess):
 
 
 class Server(Listener):
-    """Server of the local memory; `run` serves requests until a signal comes.
+    """The server of the local memory; `run` serves requests until a signal arrives.
 
     Up to `workers` processes answer questions, by default one for each processor, at most four.
     Raises BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
@@ -165,20 +168,20 @@ class Server(Listener):
             remedy += "127.0.0.1, ::1 and localhost need none."
             raise BadInput("--host", text, remedy=remedy)
         super().__init__(host, port, allowed)
-        self._settings = settings._replace(session="")  # requests belong to no session
+        self._settings = settings._replace(session="")  # a request belongs to no session
         self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
     @property
     def address(self) -> str:
-        """The URL of the page, with the key of this run."""
+        """The URL of the page, including the key of this run."""
         return f"{super().address}?key={self._keys.lasting}"
 
     def address_for_once(self) -> str:
-        """Return a URL of the page with a single-use key."""
+        """Return a URL of the page that includes a single-use key."""
         return f"{super().address}?key={self._keys.once()}"
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM; meanwhile synchronise a linked home with its log."""
+        """Serve until SIGINT or SIGTERM. Exchange data with a shared log if projects are linked."""
         store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
         app = application(store, keys_are_needed=lambda: self._keys.are_needed)
         rate = Rate(self._settings.serve_rate)
@@ -193,9 +196,10 @@ class Server(Listener):
 
 
 class TeamServer(Listener):
-    """Server of a team's log; `run` serves requests until a signal comes.
+    """The server of a team's shared log; `run` serves requests until a signal arrives.
 
-    `dsn` and `read` (of a replica, or '') are connection strings. Raises BadInput, CannotListen.
+    `dsn` is the connection string of the database, and `read` that of a replica, or ''. Raises
+    BadInput and CannotListen.
     """
 
     def __init__(
@@ -223,7 +227,7 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http.team_store import TeamStore  # imports a driver
+    from memory_fabric.servers.http.team_store import TeamStore  # imports a database driver
 
     app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
     store_thread.settle()
@@ -231,7 +235,9 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings: bounded, no trust in proxies. With workers, `app` is a factory."""
+    """Return uvicorn's settings, with limits and no trusted proxies. If `workers` is not 0, `app`
+    is a factory.
+    """
     return uvicorn.Config(
         app,
         factory=workers > 0,
@@ -252,18 +258,18 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 protocol that closes connections with slow requests or with unread responses."""
+    """HTTP/1.1 that closes connections with a slow request or a response read too slowly."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        # When the wait for a complete request began; None while a request is being answered.
+        # When the wait for a complete request began; None while the server answers a request.
         self._waits_since: float | None = None
-        # Timers that close the connection: for a slow request, and for an unread response.
+        # Timers that close the connection, for a slow request and for a response read too slowly.
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request; at the limit, close the connection waiting longest."""
+        """Wait for a request. At the limit, close the connection that has waited longest."""
         super().connection_made(transport)
         self._waits_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
@@ -283,7 +289,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # request is still incomplete
+        if answered and self.conn.their_state is h11.SEND_BODY:  # client still sends a refused body
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()
@@ -300,18 +306,18 @@ class PatientProtocol(H11Protocol):
         self._stop("response")
 
     def pause_writing(self) -> None:
-        """Start the timer, because the client reads more slowly than the server writes."""
+        """Start the timer: the client reads its response more slowly than the server writes it."""
         super().pause_writing()
         if "response" not in self._timers:
             self._timers["response"] = self.loop.call_later(READING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop the timer, because the client has read its response."""
+        """Stop the timer: the client has read enough of its response."""
         super().resume_writing()
         self._stop("response")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer input that is not HTTP with an error in the usual format."""
+        """Respond to input that is not HTTP with an error in this server's JSON format."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
         status, code, error = HTTPStatus.BAD_REQUEST, "bad_request", sys.exception()
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
@@ -324,7 +330,7 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def _wait_or_not(self) -> None:
-        # The timer continues if the client reads only a few bytes now and then.
+        # A few more bytes of an incomplete request do not restart its timer.
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop("request")
             if not self.cycle.more_body:
@@ -333,7 +339,7 @@ class PatientProtocol(H11Protocol):
 
             def end() -> None:
                 if self.transport.get_write_buffer_size():
-                    self.transport.abort()  # an ordinary close would wait until the client reads
+                    self.transport.abort()  # close() would wait until the client reads
                 else:
                     self.transport.close()
 

@@ -2,12 +2,12 @@
 
 Several processes can serve one database, because a process keeps only connections and recent
 answers. The database checks the key at each request, so deleting a key or removing a member takes
-effect immediately. Reads may go to a replica (a hot standby) once it shows what the primary
-contained when the request arrived, so that clients read their own writes and never see erased
-content; otherwise the primary answers. While the primary is down, the replica answers alone.
+effect immediately. A replica (a hot standby) answers reads once it contains all that the primary
+contained when the request arrived; otherwise the primary answers. So clients read their own writes
+and never see erased content. While the primary is down, the replica answers without this check.
 
-An answer is cached for the same question by the same member with the same domain, for some seconds
-and only until an operation of the space is added, replaced or erased (memory_fabric.changes).
+An answer is cached for some seconds, for the same question by the same member with the same domain.
+It is discarded once an operation of the space is added, replaced or erased (memory_fabric.changes).
 """
 
 import asyncio
@@ -30,15 +30,15 @@ from memory_fabric.sharing.team.errors import TeamError
 
 T = TypeVar("T")
 TeamJob = Callable[[team_memory.TeamMemory], T]
-# Threads, each with a connection: a request mostly waits for the database.
+# The number of threads, each with a connection; a thread mostly waits for the database.
 THREADS = 4
-# Maximum number of requests waiting for a thread; further ones are refused and may be retried.
+# Maximum number of requests in the threads or waiting for one; a refused client may retry.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
-# How long answers are cached, and how many.
+# How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# How long to wait for a lagging replica, how often to check it meanwhile, and how long to avoid it
-# after that wait or an error.
+# Seconds to wait for a replica that lags, seconds between checks of it, and seconds for which it is
+# not used after it lagged too long or failed.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -47,7 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a `space` by libpq connection strings: `dsn`, and `read` of a replica or ""."""
+    """Access to a `space`, by libpq connection strings: `dsn`, and `read` for a replica or ""."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -55,21 +55,22 @@ class Access:
         self.settings, self.space = settings, space
         self.primary = Connections(dsn, insecure=insecure)
         self._replica = Connections(read, insecure=insecure) if read else None
-        # The reason for not using the replica, and the time until which it is not used.
+        # Why the replica is not used ("" if it is), and when it may be tried again.
         self.without_replica, self._retry_at = "", 0.0
         self._vocabulary = team_words.Vocabulary()
         self._answers: dict[Hashable, tuple[int, float, Any]] = {}
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run `job(memory)` as the member whose key has this digest, and return its value.
+        """Run `job(memory)` as the member whose key has this digest, and return the job's value.
 
-        All of its writes are committed, or none. Raises Unauthorized, Forbidden, FabricError.
+        Either all writes of the job are committed or none. Raises Unauthorized, Forbidden,
+        FabricError.
         """
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
-        """Run a reading job, on the replica if possible; cache its value for the `question`."""
+        """Run a read-only job, on the replica if possible; cache its value under `question`."""
         return await self.in_thread(lambda: self._read(holder, job, question))
 
     def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
@@ -92,7 +93,7 @@ class Access:
         return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used ("" if it is used); print when this changes."""
+        """Save why the replica is not used ("" if it is used); print a message on each change."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -103,11 +104,11 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return a function that runs the request on a connection once that shows `state`."""
+        """Return a function that answers a request on a connection once it shows `state`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S
-            # Each check runs in a transaction of its own, so it sees what was replayed in between.
+            # Each check runs in its own transaction, so it sees what was replayed meanwhile.
             while state:
                 seen = team_keys.holder_of(connection, bytes.fromhex(holder))
                 if seen is not None and seen.state >= state:
@@ -142,7 +143,7 @@ class Access:
         return member
 
     async def in_thread(self, job: Callable[[], T]) -> T:
-        """Run a job in a worker thread. Raises StoreUnavailable if too many jobs wait for one."""
+        """Run a job in a worker thread. Raises StoreUnavailable if too many jobs are waiting."""
         if self._waiting >= MAX_WAITING:
             raise StoreUnavailable("", "Too many requests wait for the database.")
         self._waiting += 1
@@ -158,7 +159,7 @@ class Access:
             connections.close()
 
     def memory_of(self, connection: Connection, holder: team_keys.Holder) -> team_memory.TeamMemory:
-        """Return the team's memory as the key's holder sees it, within the current transaction."""
+        """Return the team's memory as the key's holder may see it, for the current transaction."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
         return team_memory.TeamMemory(
@@ -167,14 +168,14 @@ class Access:
 
 
 class Connections:
-    """A pool of connections to one server; each is used by one thread at a time."""
+    """A pool of connections to one database server; only one thread at a time uses a connection."""
 
     def __init__(self, dsn: str, *, insecure: bool = False) -> None:
         self._dsn, self._insecure = dsn, insecure
         self._idle: list[Connection] = []
 
     def run(self, job: Callable[[Connection], T]) -> T:
-        """Run `job(connection)`; raises the same errors as `Access.ask`."""
+        """Run `job` with a connection of the pool; raises the same errors as `Access.ask`."""
         try:
             connection, was_idle = self._idle.pop(), True
         except IndexError:
@@ -184,7 +185,7 @@ class Connections:
         except TeamError as error:
             raise team_rows.of_log(error) from error
         except psycopg.Error as error:
-            # Usually the server was restarted since the last request: retry on a new connection.
+            # The server was probably restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
                 raise team_rows.of_log(translate.team_error(error, "Cannot answer")) from error
         finally:
@@ -195,7 +196,7 @@ class Connections:
         return self.run(job)
 
     def close(self) -> None:
-        """Close the idle connections."""
+        """Close the connections that are not in use."""
         for connection in self._idle:
             connection.close()
 

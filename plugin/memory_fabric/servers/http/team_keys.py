@@ -1,4 +1,4 @@
-"""Keys of a team's members: shown only when they are created; the database stores digests."""
+"""Keys of a team's members: each is shown only when it is created; the database stores digests."""
 
 import hashlib
 import secrets
@@ -20,7 +20,7 @@ MAX_NAME_CHARS = 100
 
 
 class MemberKey(NamedTuple):
-    """A member's key; it gives access only to `domain`, or to all domains if that is ""."""
+    """A member's key. It gives access only to `domain`, or to all domains if `domain` is ""."""
 
     name: str
     member: str
@@ -29,7 +29,7 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The holder of a key; `state` grows with each change of the space's visible content."""
+    """A key's holder and rights; `state` grows with each change of what the space shows."""
 
     space: str
     member: str
@@ -39,7 +39,7 @@ class Holder(NamedTuple):
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
-    """Create a key, and let the login role act for its member. Raises BadInput, TeamError."""
+    """Create a key, and allow the login role to act as its member. Raises BadInput, TeamError."""
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         raise BadInput("NAME", f"{name!r} is no name for a key.", remedy="Use a short word.")
     if domain and not stated_name(domain):
@@ -64,7 +64,7 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
 
 
 def kept(connection: Connection, space: str) -> list[MemberKey]:
-    """Return the keys of a space that the caller may see, oldest first."""
+    """Return those keys of a space that the caller may see, oldest first."""
     query = "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)"
     with translate.translated("Cannot list the keys"):
         return [MemberKey(*row) for row in connection.execute(query, (space,))]
@@ -79,22 +79,23 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 
 def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
-    """Return the holder of the key or cookie with this digest; None if none is valid."""
+    """Return the holder of the valid key or cookie with this digest; None if there is none."""
     query = "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)"
     row = connection.execute(query, (hashed,)).fetchone()
     return Holder(*row) if row else None
 
 
 def digest(given: str) -> bytes:
-    """Return the SHA-256 digest of a key or cookie; no salt is needed for 256 random bits."""
+    """Return the SHA-256 digest of a key or cookie; 256 random bits need no salt."""
     return hashlib.sha256(given.encode("utf-8", "replace")).digest()
 
 
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
-    """Return the space to serve: the specified one, else the only space of the login role.
+    """Return the space to serve: `space` if it is specified, else the login role's only space.
 
     Raises TeamError unless the database is reachable, its schema matches this release, and the
-    login role is a member of the space. Raises BadInput if there is no single space.
+    login role is a member of `space`. Raises BadInput if no space is specified and the role does
+    not have exactly one.
     """
     connection = connect.connect(dsn, insecure=insecure)
     try:

@@ -1,8 +1,8 @@
-"""The memory of a team as one member sees it, within one transaction: without SQLite or files.
+"""A team's memory as one member sees it within one transaction; it has no SQLite database or file.
 
 Recall and the tools use it in place of `store.memory.Memory`. Changes are operations of the shared
-log in the form of sharing.replica.wire: an operation replaces the member's own current operations
-(heads) for its key. A member can withdraw only their own statements; those of others are kept.
+log in the form of sharing.replica.wire. An operation replaces the member's own current operations
+("heads") for its key. Members can withdraw only their own statements, not those of others.
 """
 
 import time
@@ -26,12 +26,12 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
-# The origin (in place of a machine's id) of operations made here; undo has an origin of its own.
+# The origin of operations made here, in place of a machine's id. Undo has its own origin.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
 class TeamMemory(Memory):
-    """One space as a member sees it; only `domains` are visible, or all if it is None."""
+    """One space as a member sees it. Only `domains` are visible, or all domains if it is None."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TeamMemory(Memory):
         self.reader = team_reader.TeamReader(connection, space, member, vocabulary, self.domains)
 
     def databases(self) -> list[Database]:
-        """Return an empty list: there are no local databases."""
+        """Return an empty list, because a team's memory has no local databases."""
         return []
 
     def readers(self) -> list[Reader]:
@@ -62,10 +62,10 @@ class TeamMemory(Memory):
         )
 
     def follow_switches(self) -> None:
-        """Do nothing: a shared server has no switches."""
+        """Do nothing: memory cannot be switched off on a shared server."""
 
     def follow_settings(self) -> None:
-        """Do nothing: the settings read at the start are kept."""
+        """Do nothing: the server keeps the settings that it read when it started."""
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
@@ -82,7 +82,7 @@ class TeamMemory(Memory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record for the team and return it, or the existing record that it repeats."""
+        """Store a record for the team and return it; return an equal record if there is one."""
         if record.scope != team_rows.SCOPE:
             text = f"This server keeps what is for the team, not for the scope {record.scope}."
             raise errors.BadInput("scope", text, remedy="Leave the scope out.")
@@ -93,27 +93,27 @@ class TeamMemory(Memory):
     def write(
         self, kind: str, payload: Mapping[str, Any], by: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """Append a change to the shared log and return its result, as `Memory.write` does."""
+        """Append a change to the shared log; return its result in the form of `Memory.write`."""
         by = by._replace(domain=self.domain_of(by.domain))
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-        """Append a change's statements; return its result. Raises NotFound, StoreUnavailable."""
+        """Append an operation's statements to the log; return its result. Raises FabricError."""
         _one_at_a_time(self)
         return _EFFECTS[operation.kind](self, operation)
 
     def _apply(self, operation: Operation) -> dict[str, Any]:
-        return self.apply_now(operation)  # there is no queue for the shared log
+        return self.apply_now(operation)  # changes to the shared log are not queued
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain of a new statement: `stated` if visible, else the first visible."""
+        """Return the domain for a new statement: `stated` if visible, else the first visible."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
 
 
 class Statement(NamedTuple):
-    """A member's current statement for a key; a value of None withdraws the statement."""
+    """A member's statement for a key; the value None withdraws the member's current statement."""
 
     kind: str
     key: str
@@ -121,7 +121,7 @@ class Statement(NamedTuple):
 
 
 def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
-    """Append statements; each replaces the member's own heads for its key."""
+    """Append statements to the log; each replaces the member's own current ones for its key."""
     by_key = {statement.key: statement for statement in statements}
     if not by_key:
         return
@@ -149,12 +149,12 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
 
 
 def undo_last(memory: TeamMemory) -> int:
-    """Undo the member's last change through this server; return its number of statements, or 0."""
+    """Undo the member's last change through this server; return how many statements it had."""
     _one_at_a_time(memory)
     last = memory.reader.query(
         "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
-        # All statements of one change have the same time, that of their transaction.
+        # All statements of a change were stored at the same time, that of their transaction.
         "SELECT max(stored_at) FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
@@ -236,7 +236,7 @@ def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _remember(memory: TeamMemory, operation: Operation) -> Result:
-    """Store a record unless the member has stated the same; close the records it supersedes."""
+    """Store a record unless the member has stated an equal one; close the records it supersedes."""
     stated = operation.payload["record"]
     record = records.from_object(stated)
     wanted = (record.type, record.domain, same_form(record.what))
@@ -274,13 +274,13 @@ def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]
 
 
 def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
-    """Return those of the names for which an entity is stated under exactly this name."""
+    """Return the names under which an entity was stated, spelled exactly like this."""
     keys = {wire.key_of_entity(name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 
 
 def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
-    """Return those of the names that occur in any statement, such as a relation or a record."""
+    """Return the names that occur in any statement, for instance in a relation or a record."""
     entities = memory.reader.entities_by_key(map(name_key, names))
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 
@@ -305,6 +305,6 @@ def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _one_at_a_time(memory: TeamMemory) -> None:
-    """Serialise a member's changes by a lock; otherwise two could replace the same heads."""
+    """Lock out the member's other changes; otherwise two changes could replace the same heads."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
     memory.reader.query(lock, (f"{memory.space}\n{memory.member}",))

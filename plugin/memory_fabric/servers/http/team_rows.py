@@ -1,8 +1,8 @@
-"""Rows of a space of the shared log: queries by key, name and kind, and what the rows state.
+"""Rows of a space of the shared log: queries by key, name and kind, and the content of the rows.
 
-Functions in the database's schema find the ids (sharing/server/schema/010_search.sql); the rows are
-then read as the requesting member, under the log's row-level security. Statements are validated as
-in git sharing: the caller's own statements keep their trust, those of other members are "foreign".
+Functions in the database's schema find the ids (sharing/server/schema/010_search.sql). Then the
+rows are read as the requesting member, under the log's row-level security. Statements are validated
+as in sharing by git: the caller's own statements keep their trust, those of others are "foreign".
 """
 
 import json
@@ -25,16 +25,16 @@ from memory_fabric.store.queries.search import EVERYTHING, Candidate
 STORE = SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
-# Values of trust that are accepted from the caller's own part of a record.
+# The values of trust that are accepted in the part of a record that is private to its author.
 TRUSTS = frozenset(("user", "assistant", "tool"))
-# Maximum number of statements of each kind about a list of entities.
+# How many statements of each kind are read about a list of entities.
 MAX_ABOUT = 10_000
 COUNTED = {"records": wire.RECORD, "entities": wire.ENTITY}
 COUNTED |= {"observations": wire.OBSERVATION, "relations": wire.RELATION}
 
 
 class Row(NamedTuple):
-    """A row of the log: id, sequence number, author, kind, key, value; in a search a `score`."""
+    """A row of the log. `seq` is its sequence number, `op_id` its id; a search sets `score`."""
 
     op_id: str
     seq: int
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class Said(NamedTuple):
-    """An entity, or a statement about an entity; `name` is the entity's name."""
+    """An entity, or an observation about an entity (`text`); `name` is the name of the entity."""
 
     name: str
     text: str
@@ -57,7 +57,7 @@ class Said(NamedTuple):
 
 
 def record_candidate(row: Row, member: str) -> Candidate | None:
-    """Return a row's record as a candidate; None if its value is not a valid record."""
+    """Return a row's record as a candidate for recall; None if the row has no valid record."""
     value = record_fields(row, member)
     if value is None:
         return None
@@ -82,7 +82,7 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return a row's record as `member` may see it; None if it is no valid record of a team."""
+    """Return a row's record as `member` may see it; None if it is not a valid record of a team."""
     value, id_ = row.value, row.value.get("id")
     is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
     if not is_record or not claims_read.is_of_a_team(value):
@@ -108,7 +108,7 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
 
 
 def observation_candidate(row: Row, member: str) -> Candidate | None:
-    """Return a row's observation as a candidate; None if its value is not a valid one."""
+    """Return a row's observation as a candidate for recall; None if the row has no valid one."""
     statement = said_in(row)
     if statement is None or not statement.text:
         return None
@@ -121,7 +121,7 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
 
 
 def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
-    """Return a row's entity as a candidate whose text is made of these observations."""
+    """Return a row's entity as a candidate; its text consists of the entity's observations."""
     statement = said_in(row)
     if statement is None:
         return None
@@ -137,7 +137,7 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
 
 
 def said_in(row: Row) -> Said | None:
-    """Return a row's entity, or its statement about an entity; None if its value has no name."""
+    """Return the row's entity or observation; None if the row contains no entity's name."""
     value = row.value
     name = claims_read.plain_text(
         value.get("name" if row.kind == wire.ENTITY else "entity"), MAX_NAME_CHARS
@@ -156,7 +156,7 @@ def said_in(row: Row) -> Said | None:
 
 
 def relation_in(row: Row) -> Relation | None:
-    """Return a row's relation; None for a row of another kind."""
+    """Return the row's relation; None if the row contains no complete relation."""
     ends = [
         claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
         for name in ("from", "relationType", "to")
@@ -165,17 +165,17 @@ def relation_in(row: Row) -> Relation | None:
 
 
 def author_of(row: Row) -> str:
-    """Return the author's name in a form that is safe to show in a line of text."""
+    """Return the name of the row's author in a form that is safe in a line of text."""
     return claims_read.name_in(row.author) or heads.NAMELESS
 
 
 def trust_of(author: str, member: str) -> str:
-    """Return the trust of an author's graph row from the point of view of a member."""
+    """Return how far `member` can trust an author's entity or observation: BY_TOOL or FOREIGN."""
     return BY_TOOL if author == member else FOREIGN
 
 
 def said_of(kind: str, value: object) -> str:
-    """Return a statement as a sentence; if withdrawn or erased, a sentence that says so."""
+    """Return a statement as a line of text; if it has no value, say that it was withdrawn."""
     if not isinstance(value, dict):
         return "(withdrawn, or kept no longer)"
     if kind == wire.RECORD:
@@ -188,7 +188,7 @@ def said_of(kind: str, value: object) -> str:
 
 
 class SpaceQueries:
-    """Queries on one space, limited to `domains` unless None; `failed` is the first error."""
+    """Queries on one space, limited to `domains` unless None; `failed` is the first failure."""
 
     def __init__(
         self, connection: Connection, space: str, member: str, domains: Sequence[str] | None = None
@@ -198,14 +198,14 @@ class SpaceQueries:
         self._member, self._domains = member, domains
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
-        """Return the current statement for each of these keys, preferably the caller's own."""
+        """Return the current statement for each of these keys; the caller's own has precedence."""
         condition = self.condition(filters)
         if condition is None:
             return []
         return self.fetched(self.ids("heads_of", list(keys), False, condition))
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of visible records, entities, observations and relations."""
+        """Return how many records, entities, observations and relations are visible."""
         rows = self.call("count_kinds", self.condition(EVERYTHING), columns="kind, count")
         counts = {str(kind): int(count) for kind, count in rows}
         return {name: counts.get(kind, 0) for name, kind in COUNTED.items()}
@@ -223,7 +223,7 @@ class SpaceQueries:
         ids = self.ids("related_heads", wanted, condition, most)
         for kind in (wire.ENTITY, wire.OBSERVATION):
             ids += self.ids("newest_heads", kind, wanted, condition, most)
-        # The names that a row of the graph is about are in one or two of its fields.
+        # The fields that contain entities' names; all other kinds of rows have the field "entity".
         fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
         return [
             row
@@ -234,7 +234,7 @@ class SpaceQueries:
     def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
         """Return all statements for these keys as (author, time, kind, value), newest first.
 
-        The value of a withdrawal is None. Replaced statements are available for 30 days.
+        A withdrawal has the value None. Replaced statements are available for 30 days.
         """
         sql = (
             "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
@@ -246,30 +246,30 @@ class SpaceQueries:
         return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
 
     def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
-        """Return (sequence number, name) of entities stated after a sequence number."""
+        """Return (sequence number, name) of the entities stated after the sequence number `seq`."""
         condition = self.condition(EVERYTHING)
         rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
         return [(int(place), str(name)) for place, name in rows]
 
     def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return the rows of a query. Raises StoreUnavailable, Forbidden, DeadlinePassed."""
+        """Run an SQL query; return its rows. Raises StoreUnavailable, Forbidden, DeadlinePassed."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except psycopg.Error as error:
             raise self.failure(error) from error
 
     def call(self, function: str, *values: object, columns: str = "*") -> list[tuple[Any, ...]]:
-        """Call a function of the schema for this space; return its rows. Raises as `query`."""
+        """Call a database function for this space; return its rows. Raises like `query`."""
         holes = ", ".join(["%s"] * (1 + len(values)))
         sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
         return self.query(sql, (self._space, *values))
 
     def ids(self, function: str, *values: object) -> list[str]:
-        """Call a function of the schema; return the first column, which contains ids of the log."""
+        """Call a database function; return its first column, which contains ids of operations."""
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[Row]:
-        """Return one of these rows for each key: the caller's own, else the oldest."""
+        """Return these rows, but one for each key: the caller's own, or else the oldest."""
         chosen: dict[str, Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self._member):
@@ -277,7 +277,7 @@ class SpaceQueries:
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[Row]:
-        """Return the rows that the member may read, by their clock; withdrawn values are empty."""
+        """Return the rows with these ids, oldest first; the value of a withdrawal is empty."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []
@@ -308,7 +308,7 @@ class SpaceQueries:
         return json.dumps(condition)
 
     def failure(self, error: psycopg.Error) -> FabricError:
-        """Return the request's error for a database error, and save the first one as `failed`."""
+        """Return the FabricError for a database error, and save the first of them as `failed`."""
         translated = of_log(team_error(error, "Cannot answer"))
         if self.failed is None and not isinstance(translated, DeadlinePassed):
             self.failed = translated
@@ -316,7 +316,7 @@ class SpaceQueries:
 
 
 def of_log(error: errors.TeamError) -> FabricError:
-    """Convert an error of the shared log into the error of a request, without the address."""
+    """Return a FabricError for an error of the shared log, without the database's address."""
     if isinstance(error, errors.TooSlow):
         return DeadlinePassed("The database took too long for an answer.", remedy="Ask for less.")
     if isinstance(error, errors.ServerReadOnly):

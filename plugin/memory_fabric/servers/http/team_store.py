@@ -1,8 +1,8 @@
-"""The HTTP application's store for a team's shared log: the page's data, and texts to ingest.
+"""The HTTP application's store for a team's shared log: data for the page, and the ingest queue.
 
-The queue is a table. A worker locks a row while it processes the text (FOR UPDATE SKIP LOCKED), in
-one transaction as the text's member; if a worker dies, the text stays in the queue. Only the
-records made from a text are stored, since turns are never sent to the shared log.
+The queue is a table of the database. A worker locks a row while it processes the text (FOR UPDATE
+SKIP LOCKED), in one transaction as the member who sent the text. If the worker dies, the text stays
+in the queue. Only the records made from a text are stored: turns are never sent to the shared log.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ from memory_fabric.store.queues import ingest_queue
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
-# Limits for what a browser can draw and search smoothly; the server's search finds the rest.
+# What a browser can draw and search smoothly; a search by the server finds older memories too.
 LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "
     "confidence pinned valid_from valid_to superseded_by"
 ).split()
-# Seconds that a running request or text has to finish at shutdown.
+# Seconds that the worker has at shutdown to finish its text.
 CLOSE_GRACE_S = 2.0
 CHECK_REPLICA = "Look at the server of --read; it is asked again by itself."
 ACCEPT = (
@@ -84,7 +84,7 @@ FAILED = (
 
 
 class TeamStore(Store):
-    """The application's store for one space; `holder` is a key's digest in hexadecimal."""
+    """The application's store for one space; `holder` is the digest of a key in hexadecimal."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -98,7 +98,7 @@ class TeamStore(Store):
         self._worker.start()
 
     async def end(self) -> None:
-        """Wait for running jobs and close all connections."""
+        """Wait for the running jobs and close all connections to the database."""
         await asyncio.to_thread(self._worker.close, CLOSE_GRACE_S)
         await asyncio.to_thread(self._access.close)
 
@@ -106,7 +106,7 @@ class TeamStore(Store):
         await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Respond with a reading job's result, cached by its parameters except `now`."""
+        """Respond with a read-only job's result, cached by the job's parameters except `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
             question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))
@@ -123,7 +123,7 @@ class TeamStore(Store):
         return await self._access.ask(holder, partial(find, id_=id_))
 
     async def reasons(self) -> list[str]:
-        """Return the reason why the database cannot be used; empty if it answers."""
+        """Return the reasons why the database cannot be used; an empty list if it responds."""
         try:
             access = self._access
             await access.in_thread(lambda: access.primary.run(lambda c: c.execute("SELECT 1")))
@@ -132,8 +132,8 @@ class TeamStore(Store):
         return []
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the handler of MCP requests, which are independent of each other."""
-        from memory_fabric.servers.http import team_tools  # imported with the first message
+        """Return the handler of MCP requests, each of which is answered independently."""
+        from memory_fabric.servers.http import team_tools  # slow to import
 
         return team_tools.manager(self._access, max_bytes)
 
@@ -153,7 +153,7 @@ class TeamStore(Store):
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
-    """Add a text to the queue; it is durable once the transaction is committed."""
+    """Add a text to the ingest queue; it is durable once the transaction is committed."""
     body = write.cleaned(ingest._asdict() | {"key_decisions": list(ingest.key_decisions)})
     domain = body["domain"] = memory.domain_of(str(body["domain"]))
     hashed, length = digest(body), len(body["session_summary"])
@@ -170,13 +170,13 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
 
 
 def find(memory: TeamMemory, id_: str) -> ingest_queue.QueuedText | None:
-    """Return the state of one of the caller's texts; None if the id is unknown."""
+    """Return the state of an ingested text of the caller; None if the id is unknown."""
     rows = memory.reader.query(STATE, (memory.space, id_))
     return ingest_queue.QueuedText(*rows[0]) if rows else None
 
 
 class Worker(threading.Thread):
-    """A thread that processes queued texts when due, or at once if `due` is set, until closed."""
+    """A thread that processes queued texts; set `due` to make it look for texts at once."""
 
     def __init__(self, access: Access) -> None:
         super().__init__(name="ingest", daemon=True)
@@ -184,7 +184,7 @@ class Worker(threading.Thread):
         self.due, self._ending = threading.Event(), threading.Event()
 
     def close(self, timeout_s: float) -> None:
-        """Stop after the current text; if that takes too long, another worker processes it."""
+        """Stop after the current text; do not wait for it longer than `timeout_s`."""
         self._ending.set()
         self.due.set()
         if self.is_alive():
@@ -203,14 +203,14 @@ class Worker(threading.Thread):
                         pass
                 last_error = ""
             except Exception as error:  # noqa: BLE001 - the texts of others are processed all the same
-                if str(error) != last_error:  # printed once, not at each attempt
+                if str(error) != last_error:  # a repeated error is printed only once
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
-            self.due.wait(1.0)  # other servers accept texts, too
+            self.due.wait(1.0)  # texts that other servers accepted do not set `due`
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
-        """Process one due text of a member; return False if there is none."""
+        """Process the member's next text that is due; return False if there is none."""
         claimed: list[str] = []
 
         def process(connection: Connection) -> bool:
@@ -221,7 +221,7 @@ class Worker(threading.Thread):
                     return False
                 id_, body, attempts, domain, at = rows[0]
                 claimed.append(str(id_))
-                # Records of a text belong to the text's domain, even if a line states another one.
+                # A text's records belong to the text's domain, even if a line states another one.
                 memory = self._memory(connection, member, "" if domain == "general" else domain)
                 fields = {name: value for name, value in body.items() if name in Ingest._fields}
                 fields["key_decisions"] = tuple(fields.get("key_decisions", ()))
@@ -244,7 +244,7 @@ class Worker(threading.Thread):
         except Exception as error:
             if not claimed:
                 raise
-            # A member may insert any content, so any error is possible.
+            # Members can insert any content into the table, so any error is possible.
             message = str(error) if isinstance(error, FabricError) else type(error).__name__
             reason = cut(one_line(message), ingest_queue.MAX_ERROR_CHARS)
         self._access.primary.run(note_failure)
@@ -264,7 +264,7 @@ def _stored_records(memory: TeamMemory, text: ingest_queue.Claimed) -> list[str]
 
 
 def picture(memory: TeamMemory) -> dict[str, Any]:
-    """Return the team's newest memories for the page, in the form of viewer.picture."""
+    """Return the team's newest memories for the page, in the same form as viewer.picture."""
     now = ids.timestamp()
     shown = {name: memory.reader.newest(kind, LIMITS[name]) for name, kind in COUNTED.items()}
     fields = (team_rows.record_fields(row, memory.member) for row in shown["records"])
@@ -291,7 +291,7 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
 
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the best memories for a query, with the words that were searched for."""
+    """Return the best memories for a query, and the words that were searched for."""
     from memory_fabric.recall.explain import answer_as_json  # imported with the first query
     from memory_fabric.recall.pipeline import Fabric
 
@@ -303,12 +303,12 @@ def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, A
 
 
 def projects(_memory: TeamMemory) -> dict[str, Any]:
-    """Return an empty list, which the page requests of every server: a team has one memory."""
+    """Return no projects, because a team has one memory; the page asks every server for them."""
     return {"projects": [], "served": ""}
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
-    """Return the state of the shared log as the only tier."""
+    """Return the state of the shared log in the form of a memory with a single tier."""
     tier: dict[str, Any] = {
         "tier": "graph",
         "state": "healthy",
@@ -342,7 +342,7 @@ def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
 def _entities(
     shown: Mapping[str, Iterable[Row]], records: Iterable[dict[str, Any]], member: str, now: str
 ) -> dict[str, dict[str, Any]]:
-    """Return all entities by name: stated ones, and those mentioned by other statements."""
+    """Return the entities by name, including those that only other statements mention."""
     entities: dict[str, dict[str, Any]] = {}
 
     def named(name: str, type_: str = "", domain: str = "general", at: str = "") -> dict[str, Any]:
@@ -380,7 +380,7 @@ def _entities(
 
 
 def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the relations between these entities; `numbers` are their positions by name."""
+    """Return the relations between the entities in `numbers`, which maps names to positions."""
     return [
         {
             "from": numbers[relation.source],

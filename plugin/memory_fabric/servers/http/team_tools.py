@@ -1,7 +1,7 @@
-"""The MCP tools on a team's shared log: the tools of a local memory, where a team has their data.
+"""The MCP tools for a team's shared log. Some are those of a local memory, others are defined here.
 
-Only the caller's own statements can be forgotten or replaced; those of others are kept. `team` is
-always a TeamMemory.
+Only the caller's own statements can be forgotten or replaced; those of others are kept. The
+parameter `team` is always a TeamMemory.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ from memory_fabric.text import cut, neutralised, one_line
 Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
 SAID_BY = models.Provenance(source="mcp", trust="tool")
-# Limits for one page of entities and the statements about them; a cursor leads to the next page.
+# Maximum numbers of entities on a page, of statements about them, and of forgotten statements.
 PAGE_ENTITIES, MAX_ABOUT, MAX_FORGOTTEN = 50, 2000, 50
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
 SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
 
 
 def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Store a statement for the team; report the new record, or the one that it repeats."""
+    """Store a statement for the team; report the new record, or an equal one that it repeats."""
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = memory_tools.record_in(team, arguments, said_by.domain)
@@ -57,9 +57,9 @@ def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Out
 
 
 def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Preview which of the caller's statements would be withdrawn; with the code, withdraw them."""
+    """Withdraw the caller's matching statements; without the preview's code, only list them."""
     what = arguments["what"]
-    # The text is an id, an entity's name, or words of a record.
+    # The text may be an id, the name of an entity, or words of a record.
     rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
     rows = rows or team.reader.own_records_with(what)
     mine = [row for row in rows if row.author == team.member]
@@ -98,7 +98,7 @@ def history(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Out
 
 
 def read_graph(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
-    """Return one page of the graph, in the order in which entities were stated."""
+    """Return one page of the graph, in the order in which the entities were stated."""
     cursor = str(arguments.get("cursor") or "0")
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
@@ -109,14 +109,14 @@ def read_graph(team: Any, arguments: Arguments, _said_by: models.Provenance) -> 
 
 
 def search_nodes(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Return the entities that match the query, best first, and their relations."""
+    """Return the entities that match the query, best match first, and their relations."""
     if not arguments["query"].strip():
         return read_graph(team, arguments, said_by)
     return _answer(team, team.reader.named_like(arguments["query"], PAGE_ENTITIES))
 
 
 def open_nodes(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
-    """Return the entities with these names; unknown names are skipped."""
+    """Return the entities with these names and their relations; unknown names are skipped."""
     return _answer(team, arguments["names"])
 
 
@@ -147,7 +147,8 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
-    """Return the entities with these names, in this order, and the relations from or to them."""
+    """Return these entities in this order, with their relations (if `outgoing`, without incoming).
+    """
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[models.Relation, None] = {}
@@ -173,7 +174,10 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
 
 
 def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
-    """Return the record whose id ends so; [] if the text is no id. Raises NotFound, BadInput."""
+    """Return the record whose id ends with this text; [] if the text does not look like an id.
+
+    Raises NotFound, or BadInput if several records match.
+    """
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
         return []
@@ -197,7 +201,7 @@ def _text(kind: str, value: object) -> str:
 
 
 class _Failed(Exception):
-    """The failure of a tool call, raised so that its transaction is rolled back."""
+    """Wraps the result of a failed tool call; raised so that the transaction is rolled back."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -205,8 +209,9 @@ class _Failed(Exception):
 
 
 def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the handler of MCP over streamable HTTP. Each request runs as its key's member, and
-    independently: sessions and subscriptions would be the state of one process.
+    """Return the handler of MCP over streamable HTTP. Each request runs as the member of its key.
+    There are no MCP sessions or subscriptions, because only one of the server's processes would
+    know them.
     """
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
@@ -215,7 +220,7 @@ def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSession
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
                 if outcome.failed and memory.reader.failed is None:
                     raise _Failed(outcome)  # rolls back a failed call
-                return outcome  # an error of the database is raised by `access`
+                return outcome  # a database error is raised by `access`
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:
