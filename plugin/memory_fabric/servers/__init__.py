@@ -1,1 +1,1 @@
-"""Servers for other programs: MCP and HTTP."""
+"""Servers through which other programs use the memory: MCP and HTTP."""

@@ -1,10 +1,10 @@
 """Hook events answered by the MCP server of their session, whose interpreter is already running.
 
-`live_client` is the other side and documents the protocol. The socket in <home>/live is named after
-the client process that started this server and the hooks. A second server of the same client waits
-until the first has ended, and then binds the same name. A few threads accept connections, so that a
-busy server can report that it is busy. Events are handled one at a time, with databases that stay
-open between events. No error in an event ends the server.
+`live_client` is the client's side and documents the protocol. The socket in <home>/live is named
+after the process (Claude Code) that started this server and the hooks. A second server with the
+same parent waits until the first has ended, and then binds a socket of the same name. A few threads
+accept connections, so that a busy server can report that it is busy. Events are handled one at a
+time, with databases that stay open between events. No error in an event ends the server.
 """
 
 import _socket
@@ -20,19 +20,19 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# Seconds to wait for an earlier event; starting a new hook process takes about as long.
+# Seconds to wait for an earlier event; without the server, a hook takes about as long to start.
 TURN_S = 0.025
-# Timeout in seconds for reading from a hook, which sends without delay.
+# Timeout in seconds for reading from a hook, because a hook sends without delay.
 SAY_S = 1.0
-# A hook revokes its event after this many seconds, which is longer than any event may take.
+# A hook waits this much longer than its event may take, and then revokes the event; the maximum.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# The least time in seconds for a prompt: on a loaded machine, starting the hook may use up its
-# deadline, but the work is short, and the client waits longer.
+# A prompt has at least this many seconds. On a loaded machine the start of the hook may use up the
+# event's time limit, but the work is short, and the client waits longer than the limit.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# Larger unread parts of transcripts are left to another process, so that prompts need not wait.
+# A transcript with more unread bytes is left to the hook's own process, so that no prompt waits.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
-# Events that run in their own process, because they start other processes or take long.
+# Events that the hook's own process answers, because they start other processes or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
 RETRY_S = 0.05
 LOCK, LOCK_S = "lock", 1.0
@@ -40,23 +40,23 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 
 
 
 class Live:
-    """Listener for the hooks of one client; none of its methods raises."""
+    """Listens for the hooks of one Claude Code process; none of its methods raises an exception."""
 
     def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
-        self._read: dict[str, int] = {}  # offsets up to which transcripts have been read
-        self._roots: dict[str, bool] = {}  # root folders of hooks; True for this server's code
+        self._read: dict[str, int] = {}  # size of each transcript when it was last read
+        self._roots: dict[str, bool] = {}  # plugin folders of hooks; True if it is this server's
         self._turn, self._ready = threading.Lock(), threading.Event()
         self._warming = threading.Lock()
         self._socket: _socket.socket | None = None
         self._bound: tuple[int, int, int] | None = None
         self._name, self._path = b"", ""
         self._closing = False
-        # Connections of waiting servers of this client; when this process ends, they close.
+        # Connections of other servers of this client, which wait for this process to end.
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
-        """Listen for this client's hooks if a socket can be bound."""
+        """Start to listen for this client's hooks, or wait for an earlier server to end."""
         try:
             self._name = live_client.client_name(os.getppid())
             ending = os.fsdecode(self._name + live_client.SOCKET)
@@ -71,12 +71,12 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """Rehearse events in a thread, once, so that real events find all code loaded."""
+        """Handle sample events in a thread, once, so that the code for real events is loaded."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
     def close(self, grace_s: float) -> None:
-        """Accept no more events, and give the current event this many seconds to finish."""
+        """Accept no more events, and give the current event `grace_s` seconds to finish."""
         self._closing = True
         if self._socket is not None:
             try:
@@ -84,12 +84,12 @@ class Live:
                     if self._bound == _identity_of(self._path):
                         files.remove(self._path)
             except OSError:
-                pass  # the next server of this home removes the folder
+                pass  # the next server of this client replaces the socket
             self._socket.close()
         self._turn.acquire(timeout=grace_s)
 
     def _take_name(self) -> bool:
-        """Bind the socket unless another server of this client listens there. Raises OSError."""
+        """Bind the socket; return False if another server of this client has it. Raises OSError."""
         folder, path = os.fsencode(self._folder), self._path
         with files.Locked(os.path.join(self._folder, LOCK), LOCK_S):
             try:
@@ -114,7 +114,7 @@ class Live:
         return True
 
     def _follow(self) -> None:
-        """Wait until the first server of this client has ended, then bind its socket."""
+        """Wait until the other server of this client has ended, then bind the socket."""
         while not self._closing:
             try:
                 with_first = live_client.connected(os.fsencode(self._folder), self._name)
@@ -133,10 +133,10 @@ class Live:
                 return
 
     def _rehearse(self) -> None:
-        from shutil import rmtree  # late, after the greeting
+        from shutil import rmtree  # imported after the MCP greeting
 
         try:
-            # Delete rehearsal folders and sockets of servers that have ended.
+            # Delete sample memories and sockets that belong to servers that have ended.
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
                 head, ending = os.path.splitext(name)
@@ -146,7 +146,7 @@ class Live:
                     continue
                 if name.startswith(REHEARSAL):
                     rmtree(path, ignore_errors=True)
-                # Processes of other namespaces or machines are invisible here: keep their files.
+                # Processes in other namespaces or machines are invisible: keep their sockets.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
                 ):
@@ -158,7 +158,7 @@ class Live:
         self._ready.set()
 
     def _serve(self) -> None:
-        """Answer one connection after another; no error ends the thread."""
+        """Accept connections and answer them one by one; no error ends the thread."""
         listening = self._socket
         assert listening is not None
         while not self._closing:
@@ -233,7 +233,7 @@ class Live:
         process: int,
         nonce: str,
     ) -> None:
-        from memory_fabric.hooks import dispatcher, table  # the rehearsal imports this first
+        from memory_fabric.hooks import dispatcher, table  # imported by the rehearsal
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         entry = table.HANDLERS.get(event.name)
@@ -249,7 +249,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has revoked its event; a killed hook cannot revoke it."""
+            """Return True if the hook has revoked its event. A hook that was killed has not."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -260,9 +260,9 @@ class Live:
             limit.is_revoked = is_revoked
             return limit
 
-        files.take_refused_files()  # discards refused files of earlier events in this thread
+        files.take_refused_files()  # discards the list of files refused in earlier events
         kind = KeptMemory if is_reader else HeldMemory
-        connection.settimeout(0.0)  # so that a revocation is noticed at once
+        connection.settimeout(0.0)  # so that checking for a revocation does not wait
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
         memory = outcome.memory
         connection.settimeout(SAY_S)
@@ -286,7 +286,7 @@ class Live:
                 memory.close(at_ease=not outcome.hurried)
 
     def _is_long(self, transcript: str) -> bool:
-        """Return True if answering the event would read much unread text of a transcript."""
+        """Return True if the transcript has grown so much that reading it would take long."""
         size = files.size_of(transcript)
         unread = size - self._read.pop(transcript, 0)
         self._read[transcript] = size
@@ -304,9 +304,9 @@ def _start(run: Callable[[], None], name: str) -> None:
 
 
 def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
-    """Return the parsed event; None for an event without handlers, which is logged elsewhere."""
+    """Return the parsed event; None if it is invalid or has no handler (the hook then logs it)."""
     from memory_fabric.errors import BadInput
-    from memory_fabric.hooks import dispatcher  # the rehearsal imports this first
+    from memory_fabric.hooks import dispatcher  # imported by the rehearsal
 
     try:
         event = dispatcher.event_in(data, environ)
@@ -316,7 +316,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the reply; return the hook's answer, UNHEARD if it was killed. Raises TimeoutError."""
+    """Send the reply; return the hook's response, or UNHEARD if it ended. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:
@@ -369,7 +369,7 @@ TRANSCRIPT = [
 
 def rehearse(folder: str, root: str) -> None:
     """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
-    from shutil import rmtree  # these imports are late, after the greeting
+    from shutil import rmtree  # imported after the MCP greeting
 
     from memory_fabric.hooks import dispatcher
     from memory_fabric.store import memory

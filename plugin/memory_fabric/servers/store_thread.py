@@ -1,7 +1,7 @@
 """The thread that owns the memory, so that the thread that reads requests never waits for a disk.
 
-Calls run one after another, in order: parallel calls of one client do not lose updates, and a read
-sees every earlier write.
+Calls run one after another, in the order of their arrival. So parallel calls of a client do not
+lose updates, and a read sees every earlier write.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from typing import Any, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server imports asyncio after the greeting
+if TYPE_CHECKING:  # an MCP server imports asyncio only after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
 JobOf = Callable[["Memory"], T]
 Job = JobOf[Any]
-# Callback for the result of a job, with its value and the error raised.
+# A function that is called with the value of a job, or with the error that it raised.
 Done = Callable[[Any, BaseException | None], object]
-# Seconds without a call after a change, until journals and MEMORY.md are brought up to date.
+# Seconds without a call, after a change, until the other tiers (such as MEMORY.md) are written.
 IDLE_S = 1.0
 # Other tiers are written at most this many seconds after a change; a mirrored file sooner, because
-# other programs read it. If writing takes longer, calls get as much time in between.
+# other programs read it. If writing takes longer, the time between two writes is as long.
 LATEST_S, MIRROR_S = 5.0, 0.5
-# Seconds until a file that could not be written is retried without a call.
+# Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# A job, True if it writes, a callback for its result, and a test that the job is still wanted.
+# A job, True if it writes, its callback, and a function that returns if the job is still wanted.
 Item = tuple[Job, bool, Done, Callable[[], bool] | None]
 
 
 class StoreThread:
-    """The thread and its queue; the memory is opened with the first call, or by `begin`.
+    """The thread and its queue; the memory is opened for the first call, or by `begin`.
 
-    An error raised by `check` answers the call. The memory is reopened if `moved` returns True for
-    it. With `answers_one`, the process handles one request at a time, and each read runs at once.
+    If `check` raises an error, each call fails with this error. If `moved(memory)` returns True,
+    the memory is reopened. Set `answers_one` in a process that handles one request at a time: each
+    read then runs at once, in the calling thread.
     """
 
     def __init__(
@@ -57,20 +58,20 @@ class StoreThread:
         self._check, self._moved, self._answers_one = check, moved, answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # The times of `time.monotonic()` at which the other tiers are written, with or without
-        # calls, and at which a mirrored file is checked again.
+        # When the other tiers must be written even if calls keep coming, and when a mirrored file
+        # is checked again; both are values of `time.monotonic()`.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
-        # The lock of the memory, and the number of calls in progress or waiting.
+        # The lock of the memory, and the number of unfinished calls of `ask`.
         self._free, self._asked = threading.Lock(), 0
-        # The only queue that a signal handler may use (its put is re-entrant).
+        # Only a SimpleQueue may be used in a signal handler, because its `put` is re-entrant.
         self._items: SimpleQueue[Item | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
 
     def begin(self) -> None:
-        """Open the memory before the first call; that call reports a failure."""
+        """Open the memory before the first call, which reports the error if this fails."""
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(
@@ -81,20 +82,20 @@ class StoreThread:
         changes: bool = False,
         wanted: Callable[[], bool] | None = None,
     ) -> None:
-        """Run `job(memory)` in the thread if still `wanted`, then call `done(value, error)`."""
+        """Run `job(memory)` in the thread if still `wanted()`, then call `done(value, error)`."""
         self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
-        """Run `job(memory)` in the thread and return its value; with `changes`, the job writes.
+        """Run `job(memory)` in the thread and return its value; set `changes` if the job writes.
 
         A read runs in the calling thread if no other call waits or runs, because two switches
         between threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # both are cheap: already imported if an event loop runs
+        import asyncio  # cheap: an event loop has already imported both
         from concurrent.futures import Future
 
         memory, at_once = self._memory, at_once or self._answers_one
-        # Reading a mirrored file needs the file's lock.
+        # A mirrored file needs its lock for reading, so it is read in the store's thread.
         is_idle = not self._asked and memory is not None and memory.mirror is None
         if at_once and not changes and is_idle and self._free.acquire(blocking=False):
             try:
@@ -108,7 +109,7 @@ class StoreThread:
 
         def done(value: Any, error: BaseException | None) -> None:
             if not answer.set_running_or_notify_cancel():
-                return  # nobody waits for this finished job
+                return  # the caller no longer waits for the result
             if error is None:
                 answer.set_result(value)
             else:
@@ -122,7 +123,7 @@ class StoreThread:
             self._asked -= 1
 
     def close(self, timeout_s: float) -> bool:
-        """Finish all jobs and close the memory; return False on a timeout."""
+        """Finish all jobs and close the memory; return False if that exceeds the timeout."""
         self._items.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -143,7 +144,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next call, None at the end; meanwhile write the other tiers when due."""
+        """Wait for the next call and return it; None at the end. Write other tiers when due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -155,7 +156,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until the other tiers must be written; None if nothing is due."""
+        """Return in how many seconds the other tiers must be written; None if they need not be."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([self._idle_s] if self._changed else [])], default=None)
@@ -165,14 +166,14 @@ class StoreThread:
             if self._check is not None:
                 self._check()
             memory = self._memory
-            # If the folder now belongs to another project, that project's memory is opened.
+            # If the folder belongs to another project now, open that project's memory.
             if (memory is not None and memory.mirror is None) and (
                 memory.has_moved() or (self._moved is not None and self._moved(memory))
             ):
                 self._flush()
                 memory.close()
                 self._memory = None
-            # Opening a memory that cannot be opened now is retried with the next call.
+            # If opening the memory failed, the next call tries again.
             if self._memory is None:
                 self._memory = self._open()
                 self._follow(self._memory, time.monotonic())
@@ -184,7 +185,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # a change can wait in the queue, but a read would be stale
+                if not changes:  # a change is queued, but a read would return old data
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
@@ -216,20 +217,20 @@ class StoreThread:
 
 
 def settle() -> None:
-    """Exclude existing objects from garbage collection, and run the collector less often."""
+    """Exclude the existing objects from garbage collection, and collect less often."""
     gc.freeze()
-    gc.set_threshold(20_000)  # a call creates some thousand; the default is 700
+    gc.set_threshold(20_000)  # a call creates some thousand objects; the default is 700
     gc.enable()
 
 
 def renew(memory: Memory) -> None:
-    """Clear failures of earlier calls, and read the current switches and domains."""
+    """Clear the failures of earlier calls, and read the settings again if they have changed."""
     memory.failures.clear()
     memory.follow_settings()
 
 
 def told(memory: Memory) -> list[str]:
-    """Return and print messages about opening the memory, such as a rebuild, each only once."""
+    """Print and return messages about opening the memory, such as a rebuild, each only once."""
     sentences = list(memory.messages)
     memory.messages.clear()
     for sentence in sentences:
@@ -238,22 +239,22 @@ def told(memory: Memory) -> list[str]:
 
 
 Mark = tuple[tuple[str, int], ...]
-# Soon enough for a person who watches a graph; each poll costs two index look-ups.
+# Seconds between checks: soon enough for a person who watches a graph; each costs two look-ups.
 EVERY_S = 0.5
 
 
 class Watch:
-    """Polls for changes by other processes, and calls `tell` for them in the store's thread."""
+    """Looks regularly for changes by other processes, and calls `tell` after a change."""
 
     def __init__(self, store: StoreThread, tell: Callable[[], None]) -> None:
         self._store, self._tell = store, tell
         self._lock = threading.Lock()
         self._wanted = 0
-        self.told: Mark | None = None  # subscribers know all changes up to this mark
+        self.told: Mark | None = None  # subscribers know of all changes up to this mark
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
-        """Add a subscriber to changes after this mark."""
+        """Add a subscriber, which is told of all changes after this mark."""
         with self._lock:
             self._wanted += 1
             if self._wanted > 1:
@@ -281,6 +282,6 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """Return a value that changes with every logged operation (files and last operations)."""
+    """Return a value that changes with every operation: each database's path and last number."""
     rows = ((db.path, db.row("SELECT max(seq) FROM operations")) for db in memory.databases())
     return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

@@ -147,8 +147,7 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
-    """Return these entities in this order, with their relations (if `outgoing`, without incoming).
-    """
+    """Return these entities, in this order, and their relations (only `outgoing` ones if set)."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[models.Relation, None] = {}

@@ -1,1 +1,1 @@
-"""The MCP server `memory`, with its tools, protocol and transports."""
+"""The MCP server named `memory`, with its tools, protocol and transports."""

@@ -1,8 +1,9 @@
-"""The graph as the nine tools show it: project and user combined, whole, by name, or by search.
+"""The graph as the nine graph tools show it: project and user combined; whole, by name or by
+search.
 
-An answer is a page: as many whole entities with their relations as fit, and the start of the next
-page. If an entity is longer than a page, its first page has only the observations that fit, and the
-next pages have the remaining relations.
+An answer is a page: as many whole entities, with their relations, as fit, and the position at which
+the next page starts. If an entity does not fit into a page, its first page contains only the
+observations that fit, and the next pages contain the remaining relations.
 """
 
 from collections import defaultdict
@@ -16,25 +17,25 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and the relations that touch them, keyed by their numbers in creation order.
+# Entities, and the relations from or to them by number, which is their creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
-# A sort key (creation order, database by database), the relation, and its size in characters.
+# A sort key (by database, then by creation), the relation, and its size in characters.
 Numbered = tuple[int, Relation, int]
 # How many entities are read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
-# If one chunk has more relations than this, one of its entities is a hub, and is read alone.
+# If a chunk of entities has at least this many relations, it is read again without a limit.
 CHUNK_RELATIONS = 2000
-# The least number of characters shown of a text that is longer than any page.
+# At least this many characters of an observation are shown, even if it is longer than a page.
 LEAST_CHARS = 200
-# Larger than the number of rows of any database.
+# No database has as many rows as this.
 MOST_ROWS = 1 << 62
-# Characters of JSON around the texts of an entity, an observation and a relation.
+# How many characters JSON adds to the texts of an entity, an observation and a relation.
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 class Start(NamedTuple):
-    """Start of a page: position of its first entity, and how many of its relations were shown."""
+    """The start of a page: an entity's position, and how many of its relations were shown."""
 
     place: int = 0
     relations: int = 0
@@ -44,7 +45,7 @@ class Start(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The part of the graph that fits, the start of the next page, names of shortened entities."""
+    """A part of the graph, the start of the next page, and the names of the shortened entities."""
 
     graph: Graph
     following: Start | None = None
@@ -52,9 +53,9 @@ class Page(NamedTuple):
 
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
-    """Return a page of all entities in creation order, and a note about what follows."""
+    """Return a page of all entities in creation order, and a note if the graph has more pages."""
     everything = graph.read_if_small(databases) if start == Start() else None
-    # An entity that is in two databases counts as two positions.
+    # An entity that exists in two databases counts as two positions.
     opener, ordered = in_databases(databases), _in_order(databases, start.place)
     if everything is not None and len(databases) == 1:
         if chars(everything) <= max_chars:
@@ -73,7 +74,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return the entities of these names with their relations (MEM-07, MEM-08)."""
+    """Return a page of the entities with these names, and a note on others (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)
@@ -87,10 +88,12 @@ def opened(
 def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of entities for a query, best first, with their relations (MEM-07).
+    """Return a page of the entities that match a query, best first, and a note if more match
+    (MEM-07).
 
-    Entities match the query as a substring (like the reference server), by a common alias (k8s,
-    Kubernetes) or by all words; if these are fewer than `enough`, others match some words.
+    An entity matches if it contains the query as a substring (like in the reference server), a
+    common alias of it (k8s, Kubernetes), or all its words. If fewer than `enough` entities match,
+    entities that contain some of the words follow.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -109,7 +112,7 @@ def found(
 
 
 def as_object(view: Graph) -> dict[str, Any]:
-    """Return the graph as the JSON object that the tools return."""
+    """Return a graph as the JSON object that the tools return."""
     entities = [
         {"name": name, "entityType": kind, "observations": list(texts)}
         for name, kind, texts in view.entities
@@ -119,7 +122,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, name) of all entities from a position on, without repeating a name."""
+    """Yield (position, name) of all entities from position `place` on, each name only once."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -134,7 +137,7 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
-    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large import, used here
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, so imported late
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
@@ -161,7 +164,7 @@ def _best_then_others(
 
 
 def start_of(cursor: str) -> Start:
-    """Return the start that a cursor encodes; the first page for ''. Raises BadInput."""
+    """Return the page start that a cursor encodes; the first page if it is ''. Raises BadInput."""
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
@@ -182,7 +185,7 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 
 def in_memory(view: Graph) -> Opener:
-    """Return a function that finds entities in a graph that was read whole, and cache it."""
+    """Return a function that looks up entities in a graph already read; cache that function."""
     cached = _KEPT.get("")
     if cached is not None and cached[0] is view:
         return cached[1]
@@ -215,10 +218,12 @@ def page(
     outgoing: bool = False,
     whole_first: bool = False,
 ) -> Page:
-    """Fill a page with entities, given as (position, name), from `start` on, and their relations.
+    """Fill a page with entities, given as (position, name), from `start` on, and with their
+    relations.
 
-    `opener` reads the entities. With `outgoing`, a relation is listed only with its source, so once
-    over all pages. With `whole_first`, a first entity that is too long keeps all its observations.
+    `opener` reads the entities. If `outgoing` is set, a relation is listed only with its source, so
+    only on one page. If `whole_first` is set, the first entity keeps all observations even if it is
+    too long.
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
@@ -238,14 +243,14 @@ def page(
 
 
 def chars(view: Graph) -> int:
-    """Return the size of a graph in a tool's answer, in characters of JSON."""
+    """Return the size of a graph as JSON in a tool's answer, in characters."""
     return sum(map(_entity_chars, view.entities)) + sum(
         RELATION_CHARS + sum(map(len, relation)) for relation in view.relations
     )
 
 
 class _Filled:
-    """Page under construction."""
+    """A page that is being filled."""
 
     def __init__(self, max_chars: int, whole_first: bool) -> None:
         self._max_chars = self._free = max_chars
@@ -255,15 +260,15 @@ class _Filled:
         self._cut: list[str] = []
 
     def wanted(self) -> int:
-        """Return how many entities to read next: as many as may fit, plus one."""
+        """Return how many entities to read next: as many as will probably fit, plus one."""
         if not self._entities:
             return FIRST_CHUNK
         used = self._max_chars - self._free
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity, in any case the first; return how many of its relations did not fit,
-        or None if the entity was not added.
+        """Add an entity and return how many of its relations did not fit, or return None if the
+        entity does not fit. The first entity is always added.
         """
         new_chars = sum([n for key, _, n in around if key not in self._relations])
         size, fitting = _entity_chars(entity) + new_chars, len(around)
@@ -284,12 +289,12 @@ class _Filled:
         return len(around) - fitting
 
     def page(self, following: Start | None) -> Page:
-        """Return the filled page, with its relations in creation order."""
+        """Return the filled page, with its relations in the order in which they were created."""
         relations = [self._relations[key] for key in sorted(self._relations)]
         return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
 
     def _shortened(self, entity: Entity) -> Entity:
-        """Return the entity with the observations that fit, or with a part of the first one."""
+        """Return the entity with the observations that fit, or with the start of the first one."""
         texts: list[str] = []
         free = self._free - _entity_chars(entity._replace(observations=()))
         for text in entity.observations:

@@ -1,11 +1,11 @@
-"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): messages from lines, and lines of messages.
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): parses lines and serialises messages.
 
-As MCP demands, parameters are an object, and an id is a string or a number.
+As MCP requires, the parameters are an object, and an id is a string or a number.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from json.encoder import encode_basestring as quoted  # escapes only what it must
+from json.encoder import encode_basestring as quoted  # escapes only characters that must be escaped
 from typing import Any, NamedTuple
 
 from memory_fabric.text import each_text
@@ -20,7 +20,7 @@ INTERNAL_ERROR = -32603
 
 
 class Fault(Exception):
-    """Error reply to a message; `id` is None if the message has no id."""
+    """An error with which a message is answered; `id` is None if the message has no valid id."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, id: Id | None = None) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class Fault(Exception):
 
 
 class Message:
-    """A request, or a notification, which has no id."""
+    """A request, or a notification (a message without an id)."""
 
     __slots__ = ("id", "method", "params")
 
@@ -37,7 +37,7 @@ class Message:
 
 
 def message_of(line: bytes) -> Message | None:
-    """Return the message in a line; None for a response (no reply needed). Raises Fault."""
+    """Parse a line as a message; return None for a response, which is ignored. Raises Fault."""
     try:
         value = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -47,7 +47,7 @@ def message_of(line: bytes) -> Message | None:
     stated = value.get("id")
     id_: Id | None = stated if isinstance(stated, str) else None
     if isinstance(stated, int | float) and not isinstance(stated, bool):
-        id_ = stated if stated - stated == 0 else None  # JSON has no infinity and NaN
+        id_ = stated if stated - stated == 0 else None  # JSON has neither infinity nor NaN
     method, params = value.get("method"), value.get("params")
     if "id" in value and id_ is None:
         wrong = "an id is a text or a number"
@@ -73,7 +73,7 @@ def error(fault: Fault, id: Id | None) -> dict[str, Any]:
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a notification: a message that needs no reply."""
+    """Return a notification, which is a message that needs no response."""
     return {"jsonrpc": VERSION, "method": method, "params": params}
 
 
@@ -81,18 +81,18 @@ def line_of(message: dict[str, Any]) -> bytes:
     """Serialise a message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # send a lone surrogate back as it was received: as an escape
+    except UnicodeEncodeError:  # a lone surrogate: escape it
         return json.dumps(message).encode() + b"\n"
 
 
-# Answers of our own tools are kept short, because a model reads them.
+# The answers of `recall`, `remember`, `forget` and `history` are short, because a model reads them.
 MAX_ANSWER_CHARS = 4000
-# Characters reserved for the line about what was left out.
+# Characters reserved for the note on lines that were left out.
 NOTE_CHARS = 100
 
 
 class Outcome(NamedTuple):
-    """Result of a tool call; `structure` is None for text only. `changed`: the graph may differ."""
+    """The result of a tool call. `changed` is True if the call may have changed the graph."""
 
     texts: tuple[str, ...]
     structure: Mapping[str, Any] | None = None
@@ -101,12 +101,12 @@ class Outcome(NamedTuple):
 
 
 def failure(text: str) -> Outcome:
-    """Return the outcome that reports an error to the client."""
+    """Return the outcome of a failed call, with the text of its error."""
     return Outcome((text,), failed=True)
 
 
 def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
-    """Return the outcome with notes added to its texts and to its structured content."""
+    """Return the outcome with these notes added to its texts and to its structured content."""
     if not notes:
         return outcome
     outcome = outcome._replace(texts=(*outcome.texts, *notes))
@@ -117,7 +117,7 @@ def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
-    """Return the first lines that fit into `free` characters, and how many were left out."""
+    """Return the lines that fit into `free` characters, and a note if any were left out."""
     used, fitting = 0, []
     for line in lines:
         used += len(line) + 1
@@ -130,7 +130,7 @@ def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CH
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome in the form of a `tools/call` result."""
+    """Return the outcome in the form of the result of a `tools/call` request."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
     if outcome.structure is not None:
         result["structuredContent"] = outcome.structure
@@ -140,11 +140,11 @@ def wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_json(value: Any, margin: str = "\n") -> str:
-    """Format a value like `JSON.stringify(value, null, 2)`; `margin` begins each line."""
+    """Format a value like `JSON.stringify(value, null, 2)`; `margin` is put before each line."""
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
-    # Most values of a graph are strings, which need no recursive call.
+    # Most values of a graph are strings; quoting them here saves a recursive call.
     if isinstance(value, dict) and value:
         items = [
             f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"
@@ -158,7 +158,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
 
 
 def whole_text(value: Any) -> Any:
-    """Return the JSON value with lone surrogates, which UTF-8 cannot encode, replaced by U+FFFD."""
+    """Return the JSON value; lone surrogates, which UTF-8 cannot encode, are replaced by U+FFFD."""
 
     def whole(text: str) -> str:
         if text.isascii():

@@ -1,6 +1,6 @@
-"""The tools `recall`, `remember`, `forget` and `history`: compact, capped answers in text only.
+"""The tools `recall`, `remember`, `forget` and `history`: short answers, as text only.
 
-If an answer has both text and structured content, the model reads only the latter.
+If an answer contained structured content too, the model would read only that.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The assistant calls this tool in its own words; content of pages and files that is stored through
-# the graph tools keeps the lower trust of a tool.
+# The assistant passes its own words to `remember`. Text that the graph tools store may come from
+# web pages and files, so it gets the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -36,8 +36,8 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Return the best hits of all sources, one per line, and what was left out or failed."""
-    from memory_fabric.recall.pipeline import Fabric  # imported late: a client may never ask
+    """Return the best matches of all sources, one per line, and what was left out or failed."""
+    from memory_fabric.recall.pipeline import Fabric  # imported late: not all clients use it
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
@@ -51,7 +51,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if fabric.similarity is not None:
-        from memory_fabric.setup import extras  # imported only if the extra is installed
+        from memory_fabric.setup import extras  # needed only with the semantic extra
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
     if GRAPH_REQUIRED in answer.failures and not memory.readers():
@@ -65,12 +65,12 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
             items = worth.items([hit.id for hit in answer.hits], text)
             sessions.record_told(database, said_by.session, worth.ASKED_FOR, now, items)
         except StoreUnavailable:
-            pass  # answering matters more than logging the answer among the injections
+            pass  # the answer matters more than an entry in the injection ledger
     return Outcome((text,))
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement and confirm it. Raises BadInput for a text without letters or digits."""
+    """Store a statement and confirm it. Raises BadInput if it has neither letters nor digits."""
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
 
@@ -80,7 +80,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     said_by = said_by._replace(trust=REMEMBER_TRUST)
     by, record, quoted = _by_words(memory, arguments, said_by, record)
     replaced = _replaced(memory, arguments, record)
-    from memory_fabric.capture.notes.replaced import refusal  # late: few calls replace anything
+    from memory_fabric.capture.notes.replaced import refusal  # rarely needed
 
     stated = record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
     not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]
@@ -92,14 +92,14 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    """Return the record that the arguments of `remember` describe. Raises BadInput."""
+    """Return a record made from the arguments of `remember`. Raises BadInput."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
     if says_only_secrets(arguments["text"]):
         message = "The text is only a secret, and secrets are not stored."
         raise BadInput("text", message, remedy="State where the secret is kept instead.")
-    # Redact before extracting names, because a name alone would not look like a secret.
+    # Redact before names are extracted, because a name alone would not look like a secret.
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
     name = arguments.get("instead_of", "")
@@ -107,11 +107,11 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
     stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
-    # If redaction removed a name from the text, the name is or contains the secret.
+    # If redaction removed a name from the text, this name is a secret or contains one.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # Stated names come first, with the type that the text suggests, then the extracted ones.
+    # Names in `entities` come first, with the type that the text suggests; extracted names follow.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
@@ -154,7 +154,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the value of a field that has two names. Raises BadInput if both have values."""
+    """Return the type in one of two fields, or ''. Raises BadInput if unknown or contradictory."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
@@ -177,7 +177,7 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the records that `instead_of` means, by id or text. Raises NotFound, BadInput."""
+    """Return the records that `instead_of` gives by id or by text. Raises NotFound, BadInput."""
     name = _bare(arguments.get("instead_of", ""))
     if not name:
         return []
@@ -285,7 +285,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _reference(hit: Hit) -> str:
-    """Return the id of a hit: short id of a record or turn, or name of an entity or file."""
+    """Return the short id of a record or turn, or the name of an entity or file."""
     source, _, identifier = hit.id.partition(":")
     if source == "native":
         return cut(identifier, MAX_NAME_CHARS)
@@ -295,7 +295,7 @@ def _reference(hit: Hit) -> str:
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Preview what would be forgotten, with a code; given that code, forget exactly that."""
+    """Preview what would be forgotten, and return a code; with this code, forget exactly that."""
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)
@@ -326,7 +326,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Return the origin, injections and changes of an entity or record, newest first."""
+    """Return the origin of an entity or record, to which sessions it was given, and its changes."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)

@@ -1,8 +1,8 @@
-"""The Model Context Protocol as this server implements it: versions, parameters, results.
+"""The Model Context Protocol as this server implements it: versions, parameters and results.
 
-Up to 2025-11-25 a client begins with `initialize`. From 2026-07-28 on there is no greeting: each
-request carries an envelope in `_meta`, and each result is stamped. The first request decides which
-of these two eras a connection uses.
+Up to version 2025-11-25, a client begins with `initialize`. From version 2026-07-28 on there is no
+greeting: each request contains an envelope in `_meta`, and each result contains data about the
+server. The first request determines which of these two eras a connection belongs to.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ GRAPH = {
     "mimeType": JSON_TYPE,
 }
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-# Errors for a request of the other protocol era than its connection's.
+# Errors for a request that belongs to the other protocol era than its connection.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"
@@ -43,7 +43,7 @@ NO_ENVELOPES = (
 NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
-# Changes that a listener may subscribe to; only the last can occur here, but all are accepted.
+# Lists whose changes a client may subscribe to. They never change, but all are accepted.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
@@ -52,7 +52,7 @@ _CLIENT = whole(name=STRING, version=STRING)
 _FILTER: Schema = dict.fromkeys(CHANGES, schema.BOOLEAN) | {
     "resourceSubscriptions": schema.array(STRING)
 }
-# The schemas of the parameters of each method, limited to what is used here.
+# For each method, the schema of the parameters that this server uses.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
     "ping": _OBJECT,
@@ -89,7 +89,7 @@ DISCOVERY = {
 
 def check(method: str, params: Mapping[str, Any]) -> None:
     """Raise Fault if the parameters of a method are invalid. Null counts as absent, also in the
-    filter of a listener; only `arguments` must not be null, as in the reference server.
+    filter of `subscriptions/listen`; only `arguments` must not be null, as in the reference server.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")
@@ -100,7 +100,7 @@ def check(method: str, params: Mapping[str, Any]) -> None:
 
 
 def check_envelope(params: Mapping[str, Any]) -> None:
-    """Raise Fault for a request of 2026-07-28 with an incomplete envelope or another version."""
+    """Raise Fault if a request's envelope is incomplete or its version is not 2026-07-28."""
     meta = params.get("_meta")
     if not isinstance(meta, dict):
         text = "params._meta must be an object carrying the required "
@@ -123,7 +123,7 @@ def invalid(because: str = "") -> Fault:
 
 
 def greeting(requested: str) -> dict[str, Any]:
-    """Return the result of `initialize`: the requested version if supported, else the newest."""
+    """Return the result of `initialize`, with the requested version or else the newest."""
     is_supported = requested in HANDSHAKE_VERSIONS
     return {
         "protocolVersion": requested if is_supported else HANDSHAKE_VERSIONS[-1],
@@ -134,7 +134,7 @@ def greeting(requested: str) -> dict[str, Any]:
 
 
 def tool_list(*, modern: bool) -> dict[str, Any]:
-    """Return the result of `tools/list`; 2026-07-28 has no `execution` field."""
+    """Return the result of `tools/list`; in version 2026-07-28, tools have no `execution` field."""
     tools = [schema.listed(tool) for tool in schema.TOOLS]
     if modern:
         tools = [{k: v for k, v in tool.items() if k != "execution"} for tool in tools]
@@ -142,7 +142,7 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
 
 
 def not_found(uri: str) -> Fault:
-    """Return the error for an unknown resource, worded like the reference server's."""
+    """Return the error for an unknown resource, with the wording of the reference server."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
 
 

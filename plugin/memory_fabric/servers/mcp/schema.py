@@ -1,8 +1,8 @@
-"""The tools as clients see them, and validation of values against their schemas.
+"""The definitions of the tools that clients receive, and validation of values against schemas.
 
-The first nine are those of the reference memory server, field by field (MEM-14, MEM-15; compared
-with the recorded `tests/contract/memory-server.tools.json`), except for descriptions and the
-dialect of input schemas; the last four are ours.
+The first nine tools equal those of the reference memory server field by field (MEM-14, MEM-15;
+compared with the recorded `tests/contract/memory-server.tools.json`), except for the descriptions
+and the dialect of the input schemas. The last four tools are this project's own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +14,12 @@ Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
-# `session` records are summaries that hooks write; a caller cannot state one.
+# Records of type `session` are summaries that hooks write, so a caller cannot store one.
 STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
 
 
 class Tool(NamedTuple):
-    """Definition of one tool; `output` is empty for tools that return only text."""
+    """The definition of a tool; `output` is empty if the tool returns only text."""
 
     name: str
     description: str
@@ -69,7 +69,7 @@ def _texts(description: str) -> Schema:
 
 
 def needing(required: Iterable[str], properties: Schema) -> Schema:
-    """Return the schema of an object with these properties, of which `required` are mandatory."""
+    """Return the schema of an object with these properties; those in `required` are mandatory."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
@@ -83,18 +83,18 @@ def _closed(**properties: Schema) -> Schema:
 
 
 def _result(**properties: Schema) -> Schema:
-    """Return the schema of the structured result, all that models see: properties and a note."""
+    """Return the schema of a structured result: these properties, and an optional note."""
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# Schemas of results, like the reference server's; no model reads them.
+# Schemas of results, as in the reference server; they need no descriptions for a model.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
-# `from` is a keyword in Python, so the properties are given as a mapping.
+# `from` is a keyword in Python, so it cannot be passed like the names above.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
-# Schemas of arguments, with descriptions for the model.
+# Schemas of arguments; the model reads their descriptions.
 _FACTS, _NAME, _NAMES = _texts("One fact each."), _text("Exact name."), _texts("Exact names.")
 _NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
 _RELATION = whole(
@@ -233,7 +233,8 @@ TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the reference server's wording, with JavaScript's type names.
+    """Yield the errors of a value in the reference server's wording, with JavaScript's names of
+    types.
 
     For example `Invalid input: expected string, received number at entities[0].name` (MEM-12).
     Keywords other than type, enum, minimum, maximum, items, properties and required are ignored.
@@ -271,7 +272,7 @@ def _is(expected: str, value: Any) -> bool:
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """Return a valid value reduced to the schema's keys (MEM-12), unchanged if it has none."""
+    """Return a valid value without properties that the schema does not list (MEM-12)."""
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:

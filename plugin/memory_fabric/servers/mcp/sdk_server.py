@@ -1,4 +1,4 @@
-"""The MCP server `memory` on the SDK's low-level API, which `serve` offers over HTTP."""
+"""The MCP server `memory`, built on the SDK's low-level API; `serve` offers it over HTTP."""
 
 import asyncio
 import sys
@@ -24,7 +24,7 @@ Context = ServerRequestContext[Any]
 
 
 def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -> Server[Any]:
-    """Return a server that calls tools by `call`, lists our tools and the graph as a resource."""
+    """Return a server that lists our tools and the graph resource; `call` runs a tool call."""
 
     async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
@@ -52,21 +52,21 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Return a `tools/call` result as a plain mapping; `answer` computes the call's outcome."""
+    """Return the result of a `tools/call` request; `answer(name, arguments)` makes the call."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except errors.FabricError as error:
-        outcome = failure(str(error))  # the memory could not be opened; the next call retries
+        outcome = failure(str(error))  # for instance, the memory could not be opened now
     return {**wire(outcome), "resultType": "complete"}
 
 
 async def resource_read(
     params: types.ReadResourceRequestParams, whole_graph: Callable[[], Awaitable[str]]
 ) -> types.ReadResourceResult:
-    """Return the graph as a resource. Raises MCPError for another URI or an unreadable graph."""
+    """Return the graph as a resource. Raises MCPError if the URI is unknown or reading fails."""
     if str(params.uri) != GRAPH_URI:
         missing = protocol.not_found(str(params.uri))
         raise MCPError(missing.code, missing.message)
@@ -79,7 +79,7 @@ async def resource_read(
 
 
 class MemoryServer:
-    """Handlers for all clients' connections to one memory; the SDK runs `server`."""
+    """Handles the MCP requests of all clients to one memory; `server` is the SDK's server."""
 
     def __init__(self, store: StoreThread, said_by: models.Provenance) -> None:
         self._store = store
@@ -113,18 +113,18 @@ class MemoryServer:
         return await called(params, answer)
 
     async def _tell(self) -> None:
-        """Notify subscribers of both protocol eras that the graph has changed (MEM-16)."""
+        """Notify the subscribers of both protocol eras that the graph has changed (MEM-16)."""
         for connection, uris in list(self._subscribed.items()):
             if GRAPH_URI in uris:
                 await connection.send_resource_updated(GRAPH_URI)
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     def _tell_soon(self) -> None:
-        assert self._loop is not None  # the first subscriber sets this event loop
+        assert self._loop is not None  # set by the first subscriber
         is_told = self._tell()
         try:
             asyncio.run_coroutine_threadsafe(is_told, self._loop)
-        except RuntimeError:  # the event loop has ended: no subscriber is left
+        except RuntimeError:  # the event loop has ended, so no subscriber is left
             is_told.close()
 
     async def _read_resource(
@@ -135,8 +135,8 @@ class MemoryServer:
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        # The session belongs to this request only, but the connection below it persists. That
-        # attribute is private: tests/servers/test_server_sdk.py checks that the SDK still has it.
+        # The session belongs only to this request, but its connection remains. The attribute
+        # `_connection` is private: tests/servers/test_server_sdk.py checks that it still exists.
         connection = context.session._connection
         if connection not in self._subscribed:
             self._subscribed[connection] = set()

@@ -1,7 +1,7 @@
-"""Connection of one MCP client, on any transport: messages in, responses and notifications out.
+"""The connection of one MCP client, on any transport: it parses messages and sends responses.
 
-Lines arrive in one thread. Requests that need the memory are answered by the store's thread, in
-order; all others are answered at once.
+One thread parses the lines. Requests that need the memory are answered by the store's thread, in
+the order in which they arrived; all others are answered at once.
 """
 
 import sys
@@ -18,14 +18,14 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
-# Maps the value or error of a job to the response; None if the response follows later.
+# Makes a result from the value or error of a job; None if the response is sent later.
 Finish = Callable[[Any, BaseException | None], Result | None]
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """Connection of a client in the folder `place`; `send` must not wait for the client."""
+    """The connection of a client whose folder is `place`; `send` must not wait for the client."""
 
     def __init__(
         self, store: StoreThread, said_by: Provenance, place: str, send: Callable[[bytes], None]
@@ -35,14 +35,14 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Requests without a response yet; the listeners among them, True for those of the graph.
+        # Unanswered requests, and which of them listen for changes (True for changes of the graph).
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
         self._watch = Watch(store, self._tell)
 
     def take(self, line: bytes) -> None:
-        """Process a line. Responses may follow later; no exception is raised."""
+        """Handle a line from the client; its response may be sent later. Raises no exception."""
         if not line.strip():
             return
         try:
@@ -64,14 +64,14 @@ class Session:
                 self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
-        """End the client's subscriptions, and wait for responses to its other requests."""
+        """End the client's subscriptions, and wait until its other requests have been answered."""
         for request in list(self._listening):
             self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
     def _answer(self, request: Message) -> Result | None:
-        """Return the result of a request, None if it follows later. Raises Fault."""
+        """Return the result of a request; None if it is sent later. Raises Fault."""
         method, params = request.method, request.params
         meta, greets = params.get("_meta"), method == "initialize"
         enveloped = isinstance(meta, dict) and protocol.VERSION_KEY in meta
@@ -97,7 +97,7 @@ class Session:
         return protocol.greeting(request.params["protocolVersion"])
 
     def _call(self, request: Message) -> None:
-        from memory_fabric.servers.mcp import tools  # imported late, after the greeting
+        from memory_fabric.servers.mcp import tools  # imported after the greeting
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -105,14 +105,14 @@ class Session:
             self._settle(request, self._result(request, wire(wrong)))
             return
         meta = request.params.get("_meta")
-        # A request of 2026-07-28 may name its client; earlier clients are named by `initialize`.
+        # From version 2026-07-28 on, each request may contain the client's name.
         stated = meta.get(protocol.CLIENT_KEY) if meta and self._modern else None
         client = str(stated["name"]) if stated else self._client
         handler = tools.RequestHandler(self._said_by, self._place, self._watch)
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                return wire(failure(str(error)))  # not opened; the next call retries
+                return wire(failure(str(error)))  # for instance, the memory cannot be opened
             if outcome is None:
                 raise error or AssertionError
             if outcome.changed:
@@ -123,7 +123,7 @@ class Session:
         self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Message) -> None:
-        from memory_fabric.servers.mcp.tools import RequestHandler  # imported late, as above
+        from memory_fabric.servers.mcp.tools import RequestHandler  # imported after the greeting
 
         if request.params["uri"] != protocol.GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
@@ -156,7 +156,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # answer after all earlier requests
+        self._ask(request, lambda memory: None, done)  # so that earlier requests are answered first
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -179,10 +179,10 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # this listener watches only things that never change
+            begun()  # nothing that this client listens for ever changes
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
-        """Start watching for changes after the current state, without reporting earlier ones."""
+        """Start to watch for changes made from now on, then respond with the result of `begun`."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -193,7 +193,7 @@ class Session:
         self._ask(request, mark_of, done)
 
     def _ask(self, request: Message, job: Job, done: Finish, *, changes: bool = False) -> None:
-        """Run a job in the store's thread, and respond with what `done` makes of its result."""
+        """Run a job in the store's thread; respond with what `done` returns for its value."""
 
         def finish(value: Any, error: BaseException | None) -> None:
             self._finish(request, lambda: done(value, error))
@@ -201,7 +201,7 @@ class Session:
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
     def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
-        """Respond with the result, unless it is None, or with the error if a fault is raised."""
+        """Respond with the result of `answering` (unless it is None) or the error it raises."""
         try:
             result = answering()
             answer = None if result is None else self._result(request, result)
@@ -215,7 +215,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Respond to a request unless it was answered or cancelled; None sends nothing."""
+        """Send a response, unless it is None or the request was answered or cancelled before."""
         with self._settled:
             if request not in self._open:
                 return
@@ -236,7 +236,7 @@ class Session:
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
-        """Return the result in the form of this protocol era: stamped, or without newer fields."""
+        """Return the response with this result, in the form of the connection's protocol era."""
         if self._modern:
             meta = {**found.get("_meta", {}), protocol.SERVER_KEY: protocol.SERVER_INFO}
             found = {**found, "resultType": "complete", "_meta": meta}

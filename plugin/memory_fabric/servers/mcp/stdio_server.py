@@ -1,10 +1,10 @@
-"""The MCP server over standard input and output: what `memory-fabric mcp` runs.
+"""The MCP server over standard input and output, which `memory-fabric mcp` runs.
 
-It needs only the standard library, so that a bare interpreter (python -I -S) may run it, which
-starts faster. There are three threads: this one reads and parses lines and answers requests that
-need no memory, the store's thread answers all others, and while a client reads too slowly, a third
-thread writes the output. In a home that is linked to a team's shared log, a fourth thread
-synchronises operations with the log.
+It needs only the standard library, so a bare interpreter (python -I -S), which starts faster, can
+run it. It has three threads. The main thread reads lines and answers requests that need no memory.
+The store's thread answers all other requests. While a client reads too slowly, a third thread
+writes the output. If the home is linked to a team's shared log, a fourth thread exchanges
+operations with the log.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from memory_fabric.servers.live import Live
     from memory_fabric.store.memory import Memory
 else:
-    import _signal as signal  # the public module `signal` imports enum, half of the start time
+    import _signal as signal  # the public module imports enum, which takes half of the start time
 
-# The first request after the greeting; after this one, the client pauses for a moment.
+# The first request after the greeting. A client pauses after it, so there is time to load code.
 LISTED = b'"tools/list"'
-# Seconds after SIGINT; 100 ms later a client sends SIGTERM.
+# Seconds to finish after SIGINT, because a client sends SIGTERM 100 ms later.
 SIGNAL_GRACE_S = 0.08
-# Seconds after the end of input for pending responses, and then for the memory to close.
+# Seconds after the end of input to send pending responses, and then to close the memory.
 ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
 
 
 def main(environ: Mapping[str, str] | None = None) -> NoReturn:
-    """Serve until the input ends or a signal comes; then end the process.
+    """Serve until the input ends or a signal arrives; then end the process.
 
-    Only JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable already.
+    Only JSON-RPC messages are written to standard output (MEM-20). No acknowledged write is lost.
     """
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
@@ -58,7 +58,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     live: Live | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
-    # If no client reads responses any more, SIGTERM ends this thread, which reads lines.
+    # If no client reads responses any more, SIGTERM interrupts this thread's wait for input.
     this_thread = threading.get_ident()
     output = Output(claimed_output(), lambda: signal.pthread_kill(this_thread, signal.SIGTERM))
     author, origin = settings.author, settings.origin
@@ -71,7 +71,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # the file may lack operations that a killed server had acknowledged
+        store.begin()  # an operation that a killed server acknowledged may not be in the file yet
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -84,10 +84,10 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
 
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
-    """Synchronise with shared logs from now on if this home is linked to one; costs a stat."""
+    """Exchange data with shared logs from now on, if this home is linked to any; costs a stat."""
     if not os.path.exists(os.path.join(home, config.TIES)):
         return False
-    from memory_fabric.sharing.team import follower  # only for a shared log: imports a driver
+    from memory_fabric.sharing.team import follower  # imports a database driver
 
     follower.start(working_folder.settings)
     return True
@@ -97,36 +97,35 @@ def _leave(store: store_thread.StoreThread, live: Live | None, grace_s: float) -
     if live is not None:
         live.close(grace_s)
     store.close(grace_s)
-    # Exit at once, because other threads may be waiting for the client, and an ordinary exit would
-    # wait for them.
+    # An ordinary exit would wait for other threads, and these may wait for the client.
     os._exit(0)
 
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.graph_file.mirror import open_mirrored  # only for a file
+        from memory_fabric.store.graph_file.mirror import open_mirrored  # rarely needed
 
         return open_mirrored(
             settings,
             lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
         )
-    from memory_fabric.store.memory import Memory  # imported on the first call, not the greeting
+    from memory_fabric.store.memory import Memory  # imported only for the first call
 
     return Memory.open(settings, repair=True)
 
 
 READ_BYTES = 1 << 16
-# The bytes that a writable pipe accepts at once (POSIX: at least 512).
+# How many bytes are written at once; a pipe that is ready accepts them (POSIX: at least 512).
 PIECE_BYTES = 4096
 
 
 def lines(handle: int) -> Iterator[bytes]:
-    """Yield lines of any length until the input ends; the last line may lack its line end."""
+    """Yield lines of any length until the input ends; the last line need not end with a newline."""
     begun: list[bytes] = []
     while True:
         try:
             data = os.read(handle, READ_BYTES)
-        except OSError:  # standard input was closed before the start, or is not readable
+        except OSError:  # standard input is closed or cannot be read
             break
         if not data:
             break
@@ -140,30 +139,30 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """Writer of whole lines that never blocks the sender; `gone` is called if nobody reads."""
+    """Writes lines without ever blocking the sender; `gone` is called if the client has gone."""
 
     def __init__(self, handle: int, gone: Callable[[], None]) -> None:
         self._handle, self._gone = handle, gone
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._takes: Callable[[], bool] = lambda: False  # Windows cannot report if a pipe accepts
+        self._takes: Callable[[], bool] = lambda: False  # on Windows, readiness is unknown
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             self._takes = lambda: bool(poll.poll(0))
 
     def send(self, line: bytes) -> None:
-        """Write a line, at once or when the client reads again."""
+        """Write a line now, or in another thread if the client does not read at the moment."""
         with self._written:
             self._lines.append(line)
             if self._busy:
-                return  # the current writer writes this line too
+                return  # the thread that is writing will write this line too
             self._busy = True
         self._write(wait=False)
 
     def wait(self, timeout_s: float) -> None:
-        """Wait until everything is written, at most `timeout_s` seconds."""
+        """Wait until all lines are written, but at most `timeout_s` seconds."""
         with self._written:
             self._written.wait_for(lambda: not self._busy, timeout_s)
 
@@ -187,13 +186,13 @@ class Output:
                     piece = remaining if wait else remaining[:PIECE_BYTES]
                     remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
-            # The writer stays busy, so that nothing more is written.
+            # `_busy` remains True, so that nothing more is written.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
 
 
 def claimed_output() -> int:
-    """Return a private handle of standard output, and redirect the stream to stderr (MEM-20)."""
+    """Return a copy of the handle of standard output, and redirect stdout to stderr (MEM-20)."""
     if sys.stdout is not None:
         sys.stdout.flush()
     handle = os.dup(1)
@@ -205,9 +204,9 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started; it counts as the client's once it has a memory.
+    """The folder in which the server was started; it counts as a project once it has a memory.
 
-    Before, only the user's memory is used, because desktop clients start servers in any folder.
+    Until then only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -216,18 +215,18 @@ class WorkingFolder:
         self._folder = ""
         try:
             self._folder = "" if stated else os.getcwd()
-        except OSError:  # the client's folder was deleted
+        except OSError:  # the folder has been deleted
             pass
-        # The file stamp of the registry that was read, and the path of its graph; '' for none.
+        # The stamp of the registry file when it was last read, and the path of this folder's graph.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 
     def settings(self) -> Settings:
-        """Return the settings with the folder that currently applies."""
+        """Return the settings; their project is this folder if it has a memory."""
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """Return True if a memory has been created for the folder; costs two stats."""
+        """Return True if the folder has a memory; the check costs two stats."""
         if not self._folder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)

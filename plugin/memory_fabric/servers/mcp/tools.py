@@ -1,6 +1,6 @@
-"""Tool calls, from a tool's name and arguments to its outcome; every error is a text.
+"""Tool calls: from the name and arguments of a tool to its outcome; every error becomes a text.
 
-The nine tools of the reference memory server are here (contracts MEM-01 … MEM-11).
+The nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
 """
 
 import sys
@@ -30,7 +30,7 @@ MAX_NAME_CHARS = 80
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return only the new entities; notes list merged observations and name variants (MEM-01)."""
+    """Create entities; return the new ones. Notes list merged ones and name variants (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
     merged, variants = result.get("merged", ()), result.get("variants", {})
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
@@ -43,7 +43,7 @@ def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -
 
 
 def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return only the new relations; a note lists entities created as their ends (MEM-02)."""
+    """Create relations; return the new ones. A note lists entities created for them (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
     note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
@@ -51,7 +51,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Return the observations added to each entity; unknown entities fail (MEM-03, MEM-04)."""
+    """Add observations; return the new ones by entity. An unknown entity fails (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
     pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
     requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
@@ -59,30 +59,30 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return a page of the combined graph of project and user, in creation order (MEM-10)."""
+    """Return a page of the graphs of project and user combined, in creation order (MEM-10)."""
     return _graph_answer(memory, arguments, graph_view.read)
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return entities that match the query, best first, with relations (MEM-07, MEM-09)."""
+    """Return a page of entities that match the query, best first (MEM-07, MEM-09)."""
     query, enough = arguments["query"], memory.settings.max_results
     found = partial(graph_view.found, query=query, enough=enough)
-    # The best matches come first, so half a page is usually enough, at half the cost.
+    # The best matches come first, so half a page is usually enough; it also costs half as much.
     return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return the entities of these names; unknown names are skipped (MEM-07, MEM-08)."""
+    """Return the entities with these names; unknown names are skipped (MEM-07, MEM-08)."""
     return _graph_answer(memory, arguments, partial(graph_view.opened, names=arguments["names"]))
 
 
 def whole_graph(memory: Memory) -> str:
-    """Return the content of the graph resource: the whole graph as JSON (MEM-16)."""
+    """Return the whole graph as JSON, which is the content of the graph resource (MEM-16)."""
     return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
+    """Return the readable databases. Raises StoreUnavailable if errors leave none."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -95,7 +95,7 @@ def _graph_answer(
     view: Callable[..., tuple[graph_view.Page, str]],
     pages: float = 1,
 ) -> Outcome:
-    """Return a page of a view as a tool's outcome, with a note about what is missing."""
+    """Return the page that `view` makes as a tool's outcome, with notes on what is missing."""
     start = graph_view.start_of(arguments.get("cursor", ""))
     max_chars = int(pages * memory.settings.max_reply_chars)
     page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
@@ -124,7 +124,7 @@ def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: 
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Delete, also relations at either end; succeed even if nothing matched (MEM-05, MEM-06)."""
+    """Delete items and an entity's relations; no error if nothing matches (MEM-05, MEM-06)."""
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))
@@ -161,26 +161,26 @@ CALLS: Calls = {
     "forget": memory_tools.forget,
     "history": memory_tools.history,
 }
-# Tools whose statements may specify a domain; isolated callers may use only their own.
+# Tools that may specify the domain of new statements; isolated callers may use only their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that show only one domain if it is specified, within the caller's isolation.
+# Tools that show only one domain if a call specifies it and its caller may see it.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
-# Another name of the field `type`, as in notes; it is not listed, to save tokens.
+# `kind` is another name of the field `type`, as in notes; clients do not see it, to save tokens.
 _STATED = SCHEMAS["remember"]
 SCHEMAS["remember"] = {**_STATED, "properties": {**_STATED["properties"], "kind": STRING}}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
-# The most problems reported; the first nearly always explains the others.
+# The maximum number of problems reported; the first nearly always explains the others.
 MAX_PROBLEMS = 10
 
 
 def complaint(name: str, arguments: Any) -> Outcome | None:
-    """Return the error of an invalid call, worded like the reference server's (MEM-12, MEM-13)."""
+    """Return the error of an invalid call in the reference server's wording (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
         return jsonrpc.failure(f"MCP error -32602: Tool {name} not found")
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # The domain is a field that the reference server does not have.
+        # The reference server has no domains, so the schema does not contain this field.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -196,24 +196,24 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
-    """Return the domain that a call states under either of the field's names, or ''."""
+    """Return the domain that a call specifies, under either name of the field; '' if none."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
 def call(
     memory: Memory, name: str, arguments: Arguments, said_by: Provenance, calls: Calls = CALLS
 ) -> Outcome:
-    """Return the outcome of a valid call; `calls` maps the tools to their functions."""
+    """Run a valid call and return its outcome; `calls` maps the names of tools to functions."""
     usable = jsonrpc.whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # These filters are not in the schema; without them, the search would be too wide.
+        # The schema lacks these filters; ignoring them would return too many memories.
         usable |= jsonrpc.whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
         return jsonrpc.failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
-        from memory_fabric.store.scoped_memory import within  # late: few calls specify a domain
+        from memory_fabric.store.scoped_memory import within  # rarely needed
 
         memory = within(memory, (stated_domain(arguments),))
     try:
@@ -225,13 +225,13 @@ def call(
         return jsonrpc.failure(f"MCP error -32603: {type(error).__name__}: {error}")
 
 
-# The metadata key for the id of a tool call in Claude Code (measured: decision 0031).
+# Claude Code's metadata key for the id of a tool call (found by measuring: decision 0031).
 CALL_ID = "claudecode/toolUseId"
 UNKNOWN = (
     "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
     "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
 )
-# The name that Claude Code sends in `initialize`; other clients have no call ids and no agents.
+# The name that Claude Code sends in `initialize`; other clients send no call ids.
 CLAUDE_CODE = "claude-code"
 WITHOUT_ID = (
     "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
@@ -241,7 +241,7 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Handler of MCP requests to a memory; `place` is the clients' folder if not the memory's."""
+    """Handles MCP requests to a memory; `place` is the client's folder, or '' for the project's."""
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
         self._said_by, self._place, self._watch = said_by, place, watch
@@ -249,18 +249,19 @@ class RequestHandler:
     def call(
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
-        """Return the outcome of a valid call of a tool. Raises FabricError.
+        """Run a valid call as the agent that made it, and return its outcome. Raises FabricError.
 
-        A call without an id in `meta` is an agent's only if clients of this name have agents.
+        The call's id in `meta` tells which agent this is. If agents are isolated, a call without an
+        id is refused only for Claude Code: other clients have no agents.
         """
-        store_thread.renew(memory)  # first, because domains may have been isolated since
+        store_thread.renew(memory)  # first, because domains may have been isolated meanwhile
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Callers are recorded in the shared home; with MEMORY_FILE_PATH, this memory's own home
-        # lies within it.
+        # Hooks save callers in the shared home; with MEMORY_FILE_PATH, this memory has its own home
+        # inside that one.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
             raise FabricError(UNKNOWN if caller is None else WITHOUT_ID)
@@ -275,7 +276,7 @@ class RequestHandler:
         return outcome
 
     def whole_graph(self, memory: Memory) -> str:
-        """Return the graph as JSON. Raises FabricError if it may not be shown or is unreadable."""
+        """Return the graph as JSON. Raises FabricError if it cannot be read or may not be shown."""
         store_thread.renew(memory)
         settings = memory.settings
         if settings.closed or not settings.reads:
