@@ -1,1 +1,1 @@
-"""Ingest: conversion of texts received from other programs into memories."""
+"""Ingest: makes memories from texts that other programs have sent."""

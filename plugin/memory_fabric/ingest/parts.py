@@ -1,6 +1,6 @@
-"""Conversion of an ingested text into turns and records, without side effects.
+"""Split an ingested text into turns and records, without side effects.
 
-Other programs do not speak for the user, so their records have the trust of a tool and the
+Other programs do not speak for the user. So their records have the trust of a tool, and the
 confidence that the sender specifies.
 """
 
@@ -21,23 +21,23 @@ from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
 
 MAX_TURN_CHARS = 16 << 10
-# Limit of notes that are read from one text; stated decisions are not limited.
+# The maximum number of notes read from one text; the number of decisions is not limited.
 MAX_NOTES = 60
-# Least number of words of a turn; a shorter text is a greeting or a status message.
+# The minimum number of words of a turn; a shorter text is a greeting or a status message.
 LEAST_WORDS = 3
-# Number of characters of a message in which words are counted.
+# The words of a turn are counted in this many characters at its beginning.
 MAX_LOOKED_AT = 2000
 
 
 class Turn(NamedTuple):
-    """A message of an ingested text, or a part of a long message, with its id."""
+    """A message of an ingested text, or a part of a long message; it has an id of its own."""
 
     id: str
     text: str
 
 
 def provenance(claimed: Claimed) -> models.Provenance:
-    """Return the provenance of an ingested text: its sender, and the time from `said_at`."""
+    """Return the provenance of an ingested text, such as its sender, its session and its time."""
     ingest = claimed.ingest
     at = said_at(ingest.created_at, claimed.accepted_at)
     by = models.Provenance(models.INGEST, "tool", ingest.session_id, ingest.source_model, at=at)
@@ -45,7 +45,7 @@ def provenance(claimed: Claimed) -> models.Provenance:
 
 
 def said_at(stated: str, accepted_at: str) -> str:
-    """Return a text's time in UTC: the stated one, or `accepted_at` if that is invalid or later."""
+    """Return the time `stated` for a text, in UTC; `accepted_at` if it is invalid or later."""
     try:
         time = datetime.fromisoformat(stated)
         said_s = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -55,12 +55,12 @@ def said_at(stated: str, accepted_at: str) -> str:
 
 
 def session_of(claimed: Claimed) -> str:
-    """Return the session of a text's turns: the stated session, or else one made from its id."""
+    """Return the session of a text's turns: the sender's, or else one made from the text's id."""
     return claimed.ingest.session_id or f"ingest:{claimed.id}"
 
 
 def turns(claimed: Claimed) -> list[Turn]:
-    """Return the turns of a text; ids depend on session and text, so a repeat has the same ids."""
+    """Return the turns of a text. The same text in the same session always has the same ids."""
     session = session_of(claimed)
     text = summary_text(claimed.ingest.session_summary)
     split_turns = [
@@ -90,15 +90,15 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return a text's records with fixed ids: its stated decisions, and notes in its summary.
+    """Return the records of a text, with fixed ids: its decisions, and the notes in its summary.
 
-    `known` maps the `name_key`s of existing entities to their names. Except for note lines, the
-    summary is stored only as turns. If a text cannot be parsed, its record has only the text, and
-    `unread` counts it.
+    `known` maps the `name_key`s of existing entities to their names. The remainder of the summary
+    is stored only as turns. If a decision or note cannot be parsed, its record consists only of its
+    text, and `unread` counts it.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
-    # Reason and alternatives are parsed from the decision's text.
+    # The reason and the rejected alternatives are extracted from the decision's text.
     decision = partial(statement, type="decision", known=known)
     decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
     stated = [unread.attempt(models.Record("decision", t), decision, t) for t in decisions if t]
@@ -121,7 +121,7 @@ def records(
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
-    """Return the record of a note. It supersedes nothing, and its quotation is not checked."""
+    """Return the record of a note. It replaces no record, and its quotation is not checked."""
     note = note._replace(text=without_secrets(note.text))
     parse_note = partial(
         statement,
@@ -137,7 +137,7 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Recor
 
 
 def _parts(message: str) -> list[str]:
-    """Split a message into parts that fit into turns, at a line end or space if possible."""
+    """Split a message into parts that fit into turns, if possible at the end of a line or word."""
     parts = []
     while len(message) > MAX_TURN_CHARS:
         ends = (message.rfind(c, MAX_TURN_CHARS // 2, MAX_TURN_CHARS) for c in ("\n", " "))

@@ -1,9 +1,9 @@
-"""Worker process for the ingest queue: `memory-fabric queue work`.
+"""The worker process of the ingest queue, which `memory-fabric queue work` runs.
 
 Several workers may run at once; a worker owns a text until its lease expires. If the store cannot
-accept a text now, the failure is logged and the text is retried. The worker first saves a plan for
-the text; each step of the plan has fixed ids and is saved when it is done, so that another worker
-can continue the plan and nothing is stored twice.
+accept a text now, the failure is logged and the text is tried again later. The worker first saves a
+plan for the text. Each step of the plan has fixed ids and is marked as done in the queue. So
+another worker can continue the plan, and nothing is stored twice.
 """
 
 import os
@@ -27,31 +27,31 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
-# Time limit of processing a text, and the lease after which another worker may take over a text.
+# Seconds in which a text must be processed, and after which another worker may claim it.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# Interval of checks for due texts; each check takes microseconds.
+# Seconds between checks for texts that are due; a check takes microseconds.
 POLL_S = 0.1
-# The other tiers are updated when the queue is empty, or after this time at the latest.
+# While texts are waiting, the other tiers are updated at intervals of this many seconds.
 LATEST_S = 5.0
-# Pause after an error of the store.
+# Seconds to wait after an error of the store.
 RETRY_S = 2.0
 FAILURES = (errors.FabricError, OSError, sqlite3.Error)
 
 
 class TooLong(BaseException):
-    """Raised if a text exceeds the time limit; not an Exception, so that no handler swallows it."""
+    """Raised if a text takes too long. No Exception, so that no `except Exception` catches it."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """The numbers of texts that a run processed and of attempts that failed."""
+    """The number of texts that a worker has processed, and of attempts that failed."""
 
     done: int = 0
     failed: int = 0
 
 
 class Worker:
-    """A worker that processes texts until stopped, by one call of `run`; `now` is its clock."""
+    """A worker that processes texts until it is stopped; call `run` once. `now` is its clock."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Worker:
         limit_s: float = LIMIT_S,
         lease_s: float = LEASE_S,
     ) -> None:
-        self._settings = settings._replace(session="")  # the sessions are those of the texts
+        self._settings = settings._replace(session="")  # each text has its own session
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
         self.tally = Tally()
         self._now, self._limit_s, self._lease_s = now, limit_s, lease_s
@@ -72,11 +72,11 @@ class Worker:
         self._last_error = ""
 
     def stop(self, *_: object) -> None:
-        """Stop after the current text; usable as a signal handler."""
+        """Stop after the current text; this method can be used as a signal handler."""
         self._stopping.set()
 
     def run(self, *, once: bool = False, parent: int = 0) -> Tally:
-        """Process texts until stopped or process `parent` ends; with `once`, until none is due."""
+        """Process texts until stopped or process `parent` ends; if `once`, until no text is due."""
         is_child = os.name == "posix" and os.getppid() == parent
 
         def alive() -> bool:
@@ -131,7 +131,7 @@ class Worker:
         except TooLong:
             self._failed(memory, claimed, f"it took longer than {self._limit_s:g} s")
         except Exception as error:  # noqa: BLE001 - one text must not stop the others
-            import traceback  # imported late: only for unexpected errors
+            import traceback  # imported late: rarely needed
 
             log.keep_traceback(self._settings.home, "".join(traceback.format_exception(error)))
             self._failed(memory, claimed, f"{type(error).__name__}: {error}")
@@ -145,7 +145,7 @@ class Worker:
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Update journals and MEMORY.md if the queue is empty, or after LATEST_S at the latest."""
+        """Update journals and MEMORY.md if the queue is empty (`idle`), else every LATEST_S."""
         since = self._changed_at
         if self._memory is None or since is None:
             return
@@ -158,7 +158,7 @@ class Worker:
         self._memory.messages.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
-        """Wait until a text is due, the project's memory has moved, or the worker must end."""
+        """Wait until a text is due, the project's memory has moved, or the worker must stop."""
         while not self._stopping.wait(POLL_S) and alive():
             try:
                 memory = self._opened()
@@ -167,7 +167,7 @@ class Worker:
                     return
                 due_s = ingest_queue.next_due_s(memory, self._now())
             except FAILURES:
-                return  # The next attempt reports the error.
+                return  # The next call of `_process_one` reports the error.
             if memory.settings.writes and due_s == 0.0:
                 return
 
@@ -189,7 +189,7 @@ class Worker:
 
 
 def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Tally:
-    """Run a worker until SIGTERM or SIGINT; it completes the current text before it ends."""
+    """Run a worker until SIGTERM or SIGINT; it finishes the current text before it ends."""
     worker = Worker(settings, name)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, worker.stop)
@@ -197,7 +197,7 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 
 
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
-    """Return a context manager that raises TooLong after `limit_s`, never inside a transaction."""
+    """Return a context manager that raises TooLong after `limit_s`, but not in a transaction."""
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
@@ -211,11 +211,11 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return the ids of its `records` and the number of its `turns`, or None.
+    """Process a text; return a dict of its record ids (`records`) and its number of `turns`.
 
-    `note` saves the progress, and returns False if another worker owns the text by now; the result
-    is then None. Only the last step must be durable, because the last steps are repeated after a
-    power failure. Raises StoreUnavailable.
+    `note` saves the progress and returns False if another worker owns the text now; in this case
+    None is returned. Only the last write is made durable: if the power fails, steps may be lost,
+    and are then repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()
@@ -239,7 +239,7 @@ def process_text(
         for number in range(int(progress["step"]), len(progress["plan"])):
             record = records.from_object(progress["plan"][number])
             stored, _ = remember.state(memory, record, parts.provenance(claimed))
-            # A forgotten or too uncertain record is not stored.
+            # If a record is too uncertain, or was forgotten by the user, it is not stored.
             progress["records"] += [stored.id] if stored is not None and stored.id else []
             progress["step"] = number + 1
             if not note(progress):
@@ -252,7 +252,7 @@ def process_text(
 def try_once(
     memory: Memory, claimed: Claimed, worker: str, now: Callable[[], float], lease_s: float
 ) -> bool:
-    """Process a claimed text; return False if another worker owns it now. Errors are not caught."""
+    """Process a claimed text; return False if another worker owns it now. Catches no error."""
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)

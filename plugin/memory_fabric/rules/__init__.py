@@ -1,1 +1,1 @@
-"""Rules bound to commands, paths and activities, and their effects before such tool calls."""
+"""Rules bound to commands, paths and activities, and their effect on matching tool calls."""

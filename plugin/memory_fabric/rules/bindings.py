@@ -1,12 +1,12 @@
-"""The commands, paths and activities in the text of `When:`.
+"""The commands, paths and activities in the text of a rule's `When:`.
 
 People and models write this text: `npm run dev`, "before committing", "src/api/**, docs/". A part
-that is not a command, path or activity binds nothing; the rule is then shown like an unbound one. A
-command that has to pass before such a call follows `, first `: "commit, first `pytest -q`".
+that is not a command, path or activity is ignored; a rule with only such parts is not bound. After
+`, first ` follows a command that has to pass before the call: "commit, first `pytest -q`".
 
 `programs.txt` lists the names, commands, scripts and files of each activity. A command is given by
-its first words without options, and `*` stands for any word. A script is one of package.json, make
-or a task runner whose name begins with the word (`deploy:prod`, `deploy-web`).
+its first words without options; `*` stands for any word. A script belongs to an activity if its
+name in package.json, make or a task runner begins with a listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -20,19 +20,19 @@ COMMAND, PATH, ACTIVITY = "command", "path", "activity"
 MAX_BINDINGS = 12
 MAX_WORDS = 8
 FIRST = ", first "
-# Words that may precede the command, path or activity in its part of `When:`.
+# Words that may stand before a command, path or activity, such as "before".
 _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
-# Endings of files that can also be run.
+# The endings of files that can also be run as commands.
 _SCRIPTS = (".sh", ".py", ".bash")
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
-# Programs that are recognised as commands even without backticks; some are also ordinary words.
+# Programs that are recognised as commands without backticks; the second are also English words.
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
 class Binding(NamedTuple):
-    """A command, path or activity to which a rule is bound, with its `text` for people, and the
-    `words` and `folder` of a command, or the `platform` of an activity.
+    """A command, path or activity to which a rule is bound; `text` is its form for people. `words`
+    and `folder` belong to a command, `platform` to an activity.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """The names of an activity in `When:`, its `words` in a ban, and the tool calls of it."""
+    """An activity: its names in `When:`, its `words` in a ban, and its calls and files."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -71,9 +71,9 @@ ACTIVITIES = {
     for section, lines in programs.sections().items()
     if section.startswith("activity ")
 }
-# Activities that cannot be undone: a rule that asks about one asks each time.
+# Activities that cannot be undone: a rule that asks before one of them asks every time.
 FINAL = ("push", "deploy", "release", "delete")
-# Programs that stand for a platform, so that "Vercel deployment" means only their own commands.
+# Programs that are also the name of a platform; "Vercel deployment" means only deploys by `vercel`.
 _PLATFORMS = words_of("platforms")
 # Other names of platforms.
 _PLATFORM_NAMES = {"fly.io": "fly", "flyio": "fly", "cloudflare": "wrangler", "next.js": "next",
@@ -82,7 +82,7 @@ _BY_NAME = {name: key for key, activity in ACTIVITIES.items() for name in activi
 
 
 def activity_named(text: str) -> Binding | None:
-    """Return the activity, perhaps on one platform, that a lower-case text means; else None."""
+    """Return the activity (perhaps on one platform) that a lower-case text names, or None."""
     first, _, behind = text.partition(" ")
     platform = _PLATFORM_NAMES.get(first, first)
     if text in _BY_NAME:
@@ -93,25 +93,25 @@ def activity_named(text: str) -> Binding | None:
 
 
 def bindings_of(when: str) -> tuple[Binding, ...]:
-    """Return the bindings in a text of `When:`, in the order of the text."""
+    """Return the bindings in the text of `When:` before `, first `, in the order of the text."""
     bindings = (b for part in _parts(when.partition(FIRST)[0]) for b in _bound(part))
     return tuple(dict.fromkeys(bindings))[:MAX_BINDINGS]
 
 
 def required_by(when: str) -> tuple[Binding, ...]:
-    """Return the commands and activities in a text of `When:` after `, first `."""
+    """Return the commands and activities that follow `, first ` in the text of `When:`."""
     bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
     return tuple(dict.fromkeys(b for b in bindings if b.kind != PATH))[:MAX_BINDINGS]
 
 
 def with_first(when: str, *required: str) -> str:
-    """Return the text of `When:` with only these commands and activities after `, first `."""
+    """Return the text of `When:` with these commands and activities as the only required ones."""
     stated = ", ".join(filter(None, required))
     return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
 
 
 def name_of(binding: Binding) -> str:
-    """Return the name of a binding as people write it in `When:`."""
+    """Return a binding's name as it is written in `When:`."""
     if binding.kind == ACTIVITY:
         return f"{binding.platform} {binding.text}".strip()
     code = f"`{binding.text}`" if binding.kind == COMMAND else binding.text
@@ -119,7 +119,7 @@ def name_of(binding: Binding) -> str:
 
 
 def _parts(when: str) -> list[str]:
-    """Split at commas, semicolons and joining words, outside backticks, quotes and braces."""
+    """Split a text at commas, semicolons and words like "and", except in code, quotes, braces."""
     parts, quote, depth = [""], "", 0
     for c in when:
         if c == quote:
@@ -146,12 +146,12 @@ def _parts(when: str) -> list[str]:
 
 
 def _bound(part: str) -> list[Binding]:
-    """Return the bindings in one part of `When:`; each of several code spans is a binding."""
+    """Return the bindings in one part of `When:`, one for each span of code if it has any."""
     spans = part.split("`")
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
         if any(word.lower().strip(".,:()") not in _BEFORE | {""} for word in words):
-            return []  # with other words around the code, the part may mean something else
+            return []  # other words around the code may change the meaning
         return [binding for code in spans[1::2] for binding in _of_code(code.strip(), folder)]
     words = part.strip().rstrip(".:!").strip("\"'“”«» ").split()
     start = 0
@@ -184,7 +184,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):
-            return bindings  # a file that is not run, or a name from the code
+            return bindings  # a file that cannot be run, or a name in the code
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
             words[at] = "*"  # a placeholder
@@ -193,7 +193,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
 
 
 def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command in the form in which calls are compared with them."""
+    """Return a command's words in the normal form in which they are compared with calls."""
     plain = programs.shell_words(words)
     calls = programs.run_by(shell.Call(plain, "")) if plain else ()
     inner = [call.words for call in calls if call.words]
@@ -201,7 +201,7 @@ def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_path(word: str) -> bool:
-    """Return True for a word that is the path of a file or folder, or a pattern for paths."""
+    """Return True if a word is the path of a file or folder, or a pattern for paths."""
     if word.startswith(("-", "@", "$", "#")) or word in (".", "..", "/", "*", "**"):
         return False
     if any(sign in word for sign in "()=\"'<>|&:"):
@@ -214,7 +214,7 @@ def is_path(word: str) -> bool:
 
 
 def _with_folder(words: list[str]) -> tuple[str, list[str]]:
-    """Return the folder in "… in apps/web", and the other words."""
+    """Return the folder in a text like "… in apps/web" ('' if none), and the other words."""
     if len(words) >= 2 and words[-2].lower() in ("in", "under", "inside", "from"):
         folder = words[-1].strip("`.,")
         if "/" in folder and is_path(folder):

@@ -1,7 +1,9 @@
-"""Shell commands in a form that can be compared: program, folder, and origin of the status.
+"""Shell commands in a form that can be compared: program, folder, and whether the status is
+reliable.
 
-From a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), the module
-extracts the command that was meant. A script is ignored, because its command is uncertain.
+From a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module
+extracts the essential command. A line with control structures is ignored, because it is not clear
+which command is essential.
 """
 
 import os
@@ -13,38 +15,39 @@ from memory_fabric.rules.programs import commands_named, words_of
 
 MAX_READ_CHARS = 4000
 CONNECTORS = frozenset(("&&", "||", "|&", "|", ";", "&"))
-# Commands that inspect, wait or print: their failure is not a problem.
+# Commands that only inspect, wait or print, so that their failure is not a problem.
 PROBES = words_of("probes")
 _GIT_PROBES = words_of("probes of git")
-# Commands that only prepare the shell for the actual command.
+# Commands that only prepare the shell for a later command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
-# Commands that only shorten or save the output.
+# Commands that only shorten or save the output of another one.
 _FILTERS = words_of("filters")
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` and `nice pytest` are equal to `pytest`; `sudo make` may pass when `make` fails.
+# `uv run pytest` counts as `pytest`; but `sudo make` does not count as `make`, which may fail.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
-# Runners that check everything if they have no arguments: their pass includes each part.
+# Runners that check everything if they have no arguments; if they pass, each part has passed.
 RUNNERS = commands_named(" ".join(programs.sections()["runners"]))
-# Different names of the same task: a pass of the whole under one name is a pass under the others.
+# Names of the same task: if the whole task has passed under one name, it has under the others.
 _SAME_WORK = [*map(frozenset, map(commands_named, programs.sections()["runners of the same"]))]
 _KINDS = {
     word: kind
     for kind, _, names in (line.partition(":") for line in programs.sections()["kinds of work"])
     for word in names.split()
 }
-# Programs that run the file or module in their arguments.
+# Programs that run a file or module given as an argument.
 _INTERPRETERS = words_of("interpreters")
-# Options that change a runner's output, not its checks.
+# Options that change how much a runner prints, but not what it checks.
 _LOUDNESS = words_of("loudness")
-# With these options, tests that passed before are skipped, so a pass does not cover the whole.
+# With these options, pytest runs only the tests that failed last time.
 _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
 class Command(NamedTuple):
-    """A command: `text` for people, and `words` and `place` (its folder) for comparison.
+    """A command: `text` is for people; `words` and the folder `place` are for comparison.
 
-    `speaks` means that the reported exit status is the command's, `probes` that it only inspects.
+    `speaks` is True if the reported exit status is that of this command; `probes` is True if the
+    command only inspects something.
     """
 
     text: str
@@ -55,9 +58,9 @@ class Command(NamedTuple):
 
 
 def command_in(line: str, place: str = "") -> Command | None:
-    """Return the command that a line runs in the folder `place`; None if that is uncertain."""
+    """Return the command that a line runs in the folder `place`; None if this is uncertain."""
     calls = shell.plain_list(line.strip()) if len(line) <= MAX_READ_CHARS else []
-    # The words of each command, with the connector that follows it.
+    # The words of each command, and the connector after them.
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
@@ -81,12 +84,12 @@ def command_in(line: str, place: str = "") -> Command | None:
         is_runner = any(compared[: len(runner)] == runner for runner in RUNNERS)
         if is_runner and _PARTIAL.isdisjoint(compared):
             compared = tuple(word for word in compared if word not in _LOUDNESS)
-    # If one of several commands is a probe, the failed one is unknown and the result uncertain.
+    # If one of several commands is a probe, the whole counts as one: the probe may have failed.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
 def covers(passed: Command, failed: Command) -> bool:
-    """Return True if the pass of one command proves that the other would pass as well."""
+    """Return True if a command that has passed proves that the `failed` one would pass as well."""
     if passed.place != failed.place:
         return False
     if passed.words == failed.words:
@@ -99,12 +102,12 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def is_silent(command: Command) -> bool:
-    """Return True for work whose output does not show that it passed, such as a build."""
+    """Return True if the command's output does not show that it passed, like that of a build."""
     return _kind(command) in ("build", "lint")
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if a pass of one command is evidence that the other no longer fails."""
+    """Return True if a command that has passed suggests that the `failed` one would pass now."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)
@@ -123,7 +126,7 @@ def _kind(command: Command) -> str:
 
 
 def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[str], str]], bool]:
-    """Return the commands without final filters and prints, and True if the status is theirs."""
+    """Return the commands without final filters and prints; True if the exit status is theirs."""
     speaks = True
     while len(parts) > 1:
         connector, words = parts[-2][1], parts[-1][0]
@@ -137,7 +140,7 @@ def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[s
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Return the words without wrappers that change no result, and without the program's folder."""
+    """Return the words without the program's folder and without wrappers that do not matter."""
     bare, behind = list(words), list(words)
     while behind:
         bare = behind
@@ -149,7 +152,7 @@ def _bare(words: Sequence[str]) -> list[str]:
             calls = programs.run_by(shell.Call(tuple(bare), ""))
             behind = list(next((call.words for call in calls), ()))
         if behind and behind[0].startswith("-"):
-            break  # the wrapper's options may change the program
+            break  # the wrapper's options may change what it runs
     return bare
 
 

@@ -1,10 +1,11 @@
-"""The effect of a bound rule on a call: tell, ask, deny, or only add context.
+"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context.
 
-Only rules with the user's trust can refuse a call. By default such a rule asks if the recorded
-words of the user forbid exactly the bound thing; every other one tells, by holding the first such
-call of a session back. A part of `When:` that the user did not type is context until the user
-agrees. `evidence.effect` is the effect that the user set by a command. In a session without a
-person every rule is context. If a client cannot ask, the rule tells instead.
+Only rules with the user's trust can stop a call. By default such a rule asks if the user's recorded
+words forbid exactly the command, path or activity to which it is bound. Otherwise it tells: the
+first such call of a session is refused once. A part of `When:` that the user did not type only adds
+context until the user confirms it. `evidence.effect` is an effect that the user has chosen by a
+command. In a session without a person, every rule only adds context. If a client cannot ask, the
+rule tells instead.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ DOES = {
     LIFT: "binds nothing any more",
 }
 
-# Words and phrases by which a clause forbids what follows.
+# Words and phrases that forbid what follows them in a clause.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
 _PHRASES = programs.commands_named(
     "do not, must not, may not, should not, can not, is not, are not, no longer, stop, avoid"
 )
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
-# Words that make a ban conditional, so that the rule applies only to some of the calls.
+# Words that make a ban conditional; the rule then applies only to some of the calls.
 _CONDITIONS = negations.WITHOUT | programs.words_of("conditions")
 _CHANGES = programs.words_of("changes")
 _MAX_BANNED_WORDS = 7
@@ -47,7 +48,7 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule that applies because of this binding."""
-    # A person takes part in the session, or config.toml states this for all sessions.
+    # A person takes part in the session, or config.toml says so for all sessions.
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -58,8 +59,8 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
-    """Return the effect of a rule in a session in which a person takes part."""
-    if record.source == OTHERS:  # an owner of the team's space may ask; only the user may refuse
+    """Return the effect that a rule has in a session in which a person takes part."""
+    if record.source == OTHERS:  # a team's rule may ask but never refuse
         return ASK if record.evidence.get(models.FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
@@ -73,21 +74,21 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 
 def does(record: Record, action: str) -> str:
-    """Return the description of an effect of a rule, as the end of a sentence."""
+    """Return what a rule does if `action` is its effect, as the end of a sentence."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(bindings.name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
 
 
 def binds(record: Record) -> bool:
-    """Return True if a rule may hold a call back in a session in which a person takes part."""
+    """Return True if a rule may stop a call in a session in which a person takes part."""
     bound = bindings_of(str(record.evidence.get(WHEN) or ""))
     is_rule = record.type in RULE_TYPES
     return is_rule and any(stated_effect(record, binding) != CONTEXT for binding in bound)
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
-    """Return True if a prompt of the user contains the words of the command, path or activity."""
+    """Return True if one of the user's prompts contains the words of the bound item."""
     names = _names_of(binding)
     if binding.kind == PATH:
         parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
@@ -106,7 +107,7 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
 
 
 def _is_form(said: str, word: str) -> bool:
-    """Return True for a form of a word: "deploying", "déployer". Short words have short endings."""
+    """Return True if `said` is a form of the word: "deploying" or "déployer" of "deploy"."""
     if said == word or (len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4):
         return True
     return len(said) > 5 < len(word) and said[:5] == word[:5]
@@ -115,13 +116,13 @@ def _is_form(said: str, word: str) -> bool:
 def _plain(word: str) -> str:
     if word.isascii():
         return word
-    import unicodedata  # imported late: most prompts are ASCII
+    import unicodedata  # rarely needed: most prompts are ASCII
 
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with another effect, or unbound. Raises BadInput if it binds nothing."""
+    """Return the record with this effect, or unbound. Raises BadInput if it has no binding."""
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")
@@ -148,14 +149,14 @@ def set_by_user(record: Record, action: str, now: str) -> Record:
 
 
 def forbids(text: str, binding: Binding) -> bool:
-    """Return True if a clause of the text forbids the bound thing itself, without a condition."""
+    """Return True if a clause of the text forbids the bound item itself, without a condition."""
     names = _names_of(binding)
     for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
         text = text.replace(sign, "\0")
     for clause in text.split("\0"):
         lowered = clause.lower().replace("’", "'").replace("'", "")
         clause_words = [word for word in words_of(lowered) if word]
-        # The positions after the words that forbid something.
+        # The positions at which a word or phrase that forbids something ends.
         ends = [at + 1 for at, word in enumerate(clause_words) if word in _BANS]
         for phrase in _PHRASES:
             runs = zip(*(clause_words[at:] for at in range(len(phrase))), strict=False)
@@ -167,7 +168,7 @@ def forbids(text: str, binding: Binding) -> bool:
         after = clause_words[min(ends) :]
         if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
             continue
-        # "src/api must not be changed": a path may stand before the words that forbid its change.
+        # In "src/api must not be changed", the path stands before the words that forbid its change.
         is_change = binding.kind == PATH and not _CHANGES.isdisjoint(after)
         if not names.isdisjoint(clause_words if is_change else after):
             return True

@@ -1,4 +1,4 @@
-"""Find the rules bound to commands or files, those that apply to a tool call, and their texts."""
+"""Find the bound rules that apply to a tool call, and write the texts that report them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,20 +19,20 @@ from memory_fabric.text import words as words_of
 
 SHELL_TOOL = "Bash"
 MAX_COMMANDS = 1000
-# Tools that change one file, and the argument with the file's path.
+# Tools that change a file, and the argument that contains the file's path.
 FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
-# The argument of an edit that changes several files at once, such as a patch by Codex.
+# The argument with the paths, if a tool changes several files at once, like Codex's patches.
 SEVERAL_FILES = "file_paths"
-# Devices are not files of a project, except in a memory disk that is mounted under /dev.
+# Devices are not files of a project, but files on a memory disk mounted under /dev may be.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
-# Programs whose arguments are targets, which may be in any order.
+# Programs whose arguments are targets; these may be in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
-# Programs that run the file in their first argument.
+# Programs that run a file given as their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
 ONLY_READING = (("make", "-n"), ("bash", "-n"))
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
-# The short forms of options, by program or by one of its commands.
+# Short forms of options, by program or by a program's subcommand.
 _SYNONYMS = {
     "rm": {"--recursive": "-r", "-R": "-r", "--force": "-f"},
     "git": {"--force": "-f"},
@@ -44,8 +44,8 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The parts of a tool call with which rules are compared: commands and absolute paths. A path
-    that ends with a slash is a folder that is removed or changed with its contents.
+    """The parts of a tool call with which rules are compared: its commands and absolute paths. A
+    path that ends with a slash is a folder that is removed or changed together with its contents.
     """
 
     calls: tuple[Call, ...] = ()
@@ -53,7 +53,7 @@ class Action(NamedTuple):
 
 
 def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
-    """Return the commands and files of a tool call in a folder; empty for other tools."""
+    """Return the commands and changed files of a tool call in a folder; empty for other tools."""
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
@@ -65,13 +65,13 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
 
 
 def of_command(line: str, folder: str) -> Action:
-    """Return the commands in a line, and the files that the line visibly changes."""
+    """Return the commands in a line, and the files that these commands evidently change."""
     inner = map(programs.commands_of, shell.calls_in(line, folder))
     return of_calls(list(islice(chain.from_iterable(inner), MAX_COMMANDS)))
 
 
 def of_calls(calls: Sequence[Call]) -> Action:
-    """Return these commands and the files that they visibly change."""
+    """Return these commands, and the files that they evidently change."""
     changed = [
         form + "/" * path.endswith("/")
         for call in calls
@@ -83,10 +83,10 @@ def of_calls(calls: Sequence[Call]) -> Action:
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
-    """Return the command or path of the action that matches a binding, '' if there is none; and
-    True if the match cannot be undone, because it pushes, deploys, publishes or deletes.
+    """Return the command or path of the action that matches a binding, or ''. Also return True if
+    the action pushes, deploys, publishes or deletes, and so cannot be undone.
 
-    `roots` are the folders to which relative paths of bindings refer.
+    `roots` are the folders to which relative paths in bindings refer.
     """
     for call in action.calls if binding.kind != PATH else ():
         if binding.kind == ACTIVITY:
@@ -110,7 +110,7 @@ def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str
 
 
 def is_final(call: Call, roots: Sequence[str]) -> bool:
-    """Return True for a command that pushes, deploys, publishes or deletes."""
+    """Return True if a command pushes, deploys, publishes or deletes."""
     return any(_is_part_of(name, "", call, roots) for name in bindings.FINAL)
 
 
@@ -123,14 +123,14 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
         is_program = words[0].rpartition("/")[2] == program or program in _RUNNERS
         if not is_program or (platform and words[0] != platform):
             continue
-        if words in (("vercel",), ("vite",), ("surge",)):  # without any subcommand
+        if words in (("vercel",), ("vite",), ("surge",)):  # only if they have no subcommand
             is_meant = program == words[0] == call.words[0]
             is_meant = is_meant and len(programs.plain_words(call.words)) == 1
         else:
             is_meant = is_command(words, call, roots)
         if is_meant:
             return True
-    # The call may run a script or target whose name begins with a word of the activity.
+    # The call may also run a script or target whose name begins with a word of the activity.
     script = programs.as_script(call.words)
     name = script[2] if script else ""
     if call.words[0] in ("make", "just", "task", "deno", "turbo", "nx"):
@@ -146,7 +146,7 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
 
 
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
-    """Return True if a call is the command `words`, with any further arguments and options."""
+    """Return True if a call runs the command `words`, perhaps with more arguments and options."""
     script = programs.as_script(words)
     if script is not None and script[2] != "*":
         called = programs.as_script(call.words)
@@ -171,7 +171,7 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
 
 
 def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a call runs the rule's script by another manager (`yarn test`, `npm test`)."""
+    """Return True if a call runs the rule's script with another package manager (yarn for npm)."""
     script, called = programs.as_script(binding.words), programs.as_script(call.words)
     if script is None or called is None or script[0] == called[0]:
         return False
@@ -188,7 +188,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
         return had == wanted or (
             os.path.basename(had) == wanted and (had.startswith("./") or wanted.endswith(".sh"))
         )
-    if had in _RUNNERS:  # `sh scripts/deploy.sh`
+    if had in _RUNNERS:  # as in `sh scripts/deploy.sh`
         arguments = [word for word in call.words[1:] if not word.startswith("-")]
         had = arguments[0] if arguments else had
     path = shell.path_in(call.folder, had)
@@ -196,7 +196,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments without options; for an unknown program also without possible values."""
+    """Yield the words without options; for an unknown program, also without possible values."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -211,7 +211,7 @@ def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> bool:
-    """Return True for the same word, or for another spelling of the same path or branch."""
+    """Return True if two arguments are equal, or are spellings of the same path or branch."""
     if wanted == had or (paths.is_glob(wanted) and paths.is_like(wanted, had)):
         return True
     if call.words[0] == "git" and "push" in call.words:
@@ -229,7 +229,7 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
     plain = programs.plain_words(had)
     same = {**_SYNONYMS.get(had[0], {}), **_SYNONYMS.get(" ".join(plain[:2]), {})}
     options = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
-    if plain[:2] == ("git", "push"):  # `+branch` or `:branch`
+    if plain[:2] == ("git", "push"):  # `+branch` forces, `:branch` deletes
         options |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
     for word in wanted[1:]:
         if word == "--":
@@ -264,14 +264,14 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
 
 
 def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
-    """Return True if a folder is the wanted folder or below it."""
+    """Return True if a folder is the wanted folder or is inside it."""
     return bool(folder) and any(
         _covers(wanted, form + "/x", roots) for form in (folder, os.path.realpath(folder))
     )
 
 
 def _forms(path: str, folder: str) -> Iterator[str]:
-    """Yield the absolute path, with and without symbolic links; nothing if it is unknown."""
+    """Yield the absolute path, also with symbolic links resolved; nothing if it is unknown."""
     whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:
@@ -287,7 +287,7 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, and the commands and activities that have to pass `first`."""
+    """A record with its bindings, and the commands and activities that have to pass first."""
 
     record: models.Record
     bindings: tuple[Binding, ...]
@@ -295,11 +295,11 @@ class BoundRule(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A rule that applies to a call: the binding, and the command or path that matches it.
+    """A rule that applies to a call: its binding, and the `part` of the call that matches it.
 
-    `is_final` means that the call pushes, deploys, publishes or deletes. `missing` states which
-    parts of `first` have not passed; `passed` is the id of the call in which `first` last passed,
-    and `is_unseen` means that this is unknown.
+    `is_final` means that the call pushes, deploys, publishes or deletes. `missing` says which parts
+    of `first` have not passed. `passed` is the id of the call in which `first` last passed;
+    `is_unseen` means that this is unknown.
     """
 
     record: models.Record
@@ -314,7 +314,7 @@ class Applied(NamedTuple):
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
     """Return the rules with `When:` of this project and its user, newest first, at most MAX_RULES.
-    Local rules are included only if they are from this session, or with `of_all_sessions`.
+    Local rules of other sessions are included only if `of_all_sessions` is set.
     """
     session = () if of_all_sessions else (memory.settings.session,)
     where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
@@ -322,7 +322,7 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings, and the required commands that the user typed or
+    """Return a record with its bindings, and with those required commands that the user typed or
     confirmed.
     """
     when = str(record.evidence.get(models.WHEN) or "")
@@ -332,7 +332,7 @@ def bound(record: models.Record) -> BoundRule:
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
-    """Return the folders to which relative paths of rules refer, also without symbolic links."""
+    """Return the folders to which rules' relative paths refer, also with links resolved."""
     launched = memory.settings.project_dir
     stated = [memory.project.root if memory.project else "", launched]
     stated += [identity.worktree_of(launched)] if launched else []
@@ -341,7 +341,7 @@ def roots_of(memory: Memory) -> tuple[str, ...]:
 
 
 def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -> list[Applied]:
-    """Return the rules that apply to a call, each with its first matching binding."""
+    """Return the rules that apply to a call, each with the first of its bindings that matches."""
     applied = []
     for rule in rules:
         for binding in rule.bindings:
@@ -354,8 +354,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the rule's script with another package manager, or ''. A rule whose
-    text also mentions package managers restricts these, not the script.
+    """Return the call that runs the rule's script with another package manager, or ''. A rule that
+    mentions package managers restricts these and not the script, so '' is returned for it.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -369,12 +369,12 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
-# The user's words are never cut; a sentence about these words is left out if it is too long.
+# Maximum lengths of a rule's text, and of what is added to the user's words, which are never cut.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 
 
 def reason_once(applied: Sequence[Applied]) -> str:
-    """Return the reason for a refusal that lets the call pass when the call is repeated."""
+    """Return the reason for refusing a call that will be allowed if it is made again."""
     ending = "Made again in this session, it passes."
     if missing := _missing(applied):
         ending = "It passes once that has passed; if that cannot be, make this call again."
@@ -383,7 +383,7 @@ def reason_once(applied: Sequence[Applied]) -> str:
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
-    """Return the reason for a refusal that is in force until the user lifts the rule."""
+    """Return the reason for refusing a call each time, until the user lifts the rule."""
     id_, missing = short_id(applied[0].record.id), _missing(applied)
     return "\n".join(
         (
@@ -396,7 +396,7 @@ def reason_denied(applied: Sequence[Applied]) -> str:
 
 
 def question(applied: Sequence[Applied]) -> str:
-    """Return the question for the user about the user's own rules and those of the team."""
+    """Return the question whether a call is allowed, with the user's and the team's rules."""
     theirs = [rule for rule in applied if rule.record.source == models.OTHERS]
     own = [rule for rule in applied if rule not in theirs]
     parts = [_question(own, "you have")] if own else []
@@ -425,13 +425,13 @@ def _missing(applied: Sequence[Applied]) -> str:
 
 
 def context_block(applied: Sequence[Applied]) -> str:
-    """Return the rules as a block that reaches the model with the result of the call."""
+    """Return the rules as a block of text that the model receives with the result of the call."""
     heading = "Remembered about this call (facts on record, not instructions):"
     return "\n".join((OPEN_FENCE, heading, *map(rule_line, applied), CLOSE_FENCE))
 
 
 def rule_line(rule: Applied) -> str:
-    """Return a rule as one line: id, words and text with reason, source, date, binding."""
+    """Return a rule as one line: its id, text, reason, source, date and binding."""
     record = rule.record
     is_theirs = record.source == models.OTHERS
     words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))

@@ -1,6 +1,6 @@
-"""Paths: glob patterns as in .gitignore, and the files that a command visibly changes.
+"""Paths: glob patterns as in .gitignore, and the files that a command evidently changes.
 
-`*` and `?` match characters within one part of a path, `**` matches any number of parts.
+`*` and `?` match characters within one part of a path; `**` matches any number of parts.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from collections.abc import Iterator, Sequence
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
-# Programs that remove their arguments, that change them, and that copy files to the last argument.
+# Programs that remove their arguments; that change them; that copy files to their last argument.
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
 IN_PLACE = {words[0]: marks for words, marks in programs.options_in("formatters").items()}
 _READING = frozenset("--dry-run --check --check-only --diff --help --version".split())
-# Commands of package managers that change package.json if they have an argument.
+# Commands of package managers that change package.json if a package is given.
 _OF_MANIFEST = frozenset("add i install remove rm uninstall un version pkg".split())
 _ELSEWHERE = frozenset("-g --global --no-save get".split())
-# The option for the file that a program writes: its letter and its long form.
+# The option that specifies a program's output file: its letter and its long form.
 _OUTPUTS = {
     "curl": ("o", "--output"), "wget": ("O", "--output-document"), "sort": ("o", "--output"),
     "pandoc": ("o", "--output"), "gcc": ("o", ""), "cc": ("o", ""), "patch": ("o", "--output"),
     "unzip": ("d", ""),
 }  # fmt: skip
-# Letters of options whose value is the remainder of the word.
+# Letters of options that take a value: the letters after them are this value.
 _WITH_VALUE = frozenset("XHdueAbF")
 _GIT = frozenset("rm mv restore checkout clean".split())
 
 
 def of_call(call: Call) -> Iterator[str]:
-    """Yield the changed paths as written; a folder that changes with its contents ends with `/`."""
+    """Yield the changed paths as written; `/` ends a folder that changes with its contents."""
     yield from call.written
     if not call.words or not _READING.isdisjoint(call.words):
         return
@@ -68,29 +68,29 @@ def of_call(call: Call) -> Iterator[str]:
 
 
 def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the target of a copy and each copied file in it, and the files that `mv` moves away."""
+    """Yield the target of a copy, each file copied into it, and the files that `mv` moves away."""
     targets = [*_values(words, "t", "--target-directory")]
     target = targets[0] if targets else plain[-1] if len(plain) > 1 else "."
     sources = [path for path in plain if path != target]
     if ":" in target or (words[0] == "rsync" and "-n" in programs.options_of(words)):
-        return  # on another machine, or a dry run
+        return  # the target is remote, or this is a dry run
     target = target.rstrip("/") or "/"
     is_mirror = words[0] == "rsync" and any(word.startswith("--del") for word in words)
     yield f"{target}/" if is_mirror else target
     for source in sources:
         name = os.path.basename(source.rstrip("/"))
-        if not is_glob(name) and not target.startswith(source):  # a backup next to it
+        if not is_glob(name) and not target.startswith(source):  # not a backup beside the source
             yield os.path.join(target, name)
         if words[0] == "mv":
             yield f"{source}/"
 
 
 def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the files of `git rm`, `mv`, `restore`, `clean`, and of a checkout of files."""
+    """Yield the files that `git rm`, `mv`, `restore`, `clean` or a checkout of files changes."""
     paths = plain[1:]
     options = programs.options_of(words)
     if "--cached" in options or ("--staged" in options and "--worktree" not in options):
-        return  # only the index
+        return  # changes only the index
     if plain[0] == "clean":
         paths = () if "-n" in options else paths or (".",)
     if plain[0] == "checkout":
@@ -98,7 +98,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
             paths = words[words.index("--") + 1 :]
         elif not {"-b", "-B", "--orphan", "-t", "--track"}.isdisjoint(words):
             paths = ()
-        elif len(paths) == 1:  # a branch, or a file
+        elif len(paths) == 1:  # it may be a branch or a file
             paths = [path for path in paths if "." in os.path.basename(path)]
         else:
             paths = paths[1:]
@@ -106,7 +106,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
 
 
 def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the names of the files that `curl -O` and `wget` download."""
+    """Yield the paths of the files that `curl -O` and `wget` download."""
     letters = {word[1:] for word in words if word.startswith("-") and not word.startswith("--")}
     keeps = any("O" in letter and _WITH_VALUE.isdisjoint(letter) for letter in letters)
     is_kept = {"curl": keeps or "--remote-name" in words, "wget": not keeps}
@@ -131,7 +131,7 @@ def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
 
 
 def _is_in_place(words: Sequence[str]) -> bool:
-    """Return True for `sed -i`, `perl -pi -e`, `sed -Ei.bak`; letters of a script do not count."""
+    """Return True for options such as `sed -i`, `perl -pi -e` and `sed -Ei.bak`."""
     for word in words:
         letters = word[1:].partition("e")[0].partition("f")[0].partition("M")[0]
         if word.startswith("--in-place") or (word[:1] == "-" != word[1:2] and "i" in letters):
@@ -140,7 +140,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a path or a folder above; without `/` at any depth."""
+    """Return True if a pattern matches a path or a folder above it (without `/`, at any depth)."""
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:
@@ -148,7 +148,7 @@ def covers(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         names = parts[:-1] if pattern.endswith("/") else parts
         return any(is_like(wanted[0], name) for name in names)
-    # A part of an absolute path may itself be a glob, which the shell expands.
+    # A path in a command may itself contain globs, which the shell expands.
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:
@@ -164,7 +164,7 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def is_like(pattern: str, name: str) -> bool:
-    """Return True if a name matches a pattern with `*` and `?`; uses linear space and no regex."""
+    """Return True if a name matches a pattern with `*` and `?`; no regex, so it is never slow."""
     at = start = 0
     star, mark = -1, 0
     while at < len(name):
@@ -182,8 +182,8 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a path in a command, whose globs the shell expands, is the wanted one. If the
-    command acts on a `whole` folder, its contents and the folders above match as well.
+    """Return True if a path in a command, in which the shell may expand globs, is the wanted path.
+    If `whole`, the command acts on a folder with its contents, so paths inside it match as well.
     """
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
@@ -195,7 +195,7 @@ def reaches(path: str, wanted: str, *, whole: bool) -> bool:
 
 
 def literal_head(pattern: str) -> str:
-    """Return the part of a pattern before its first glob."""
+    """Return the folders of a pattern before its first part with a wildcard."""
     parts = pattern.split("/")
     at = next((at for at, part in enumerate(parts) if is_glob(part) or "{" in part), len(parts))
     return "/".join(parts[:at]) or ("/" if pattern.startswith("/") else "")
@@ -207,7 +207,7 @@ def is_glob(text: str) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return the reached positions, and the positions after a `**` that matches no part."""
+    """Return these positions in a pattern, and those after a `**` that matches nothing."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":
@@ -217,5 +217,5 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _meet(wanted: str, part: str) -> bool:
-    """Return True if one of two names or patterns matches the other."""
+    """Return True if one of two names, which may be patterns, matches the other."""
     return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

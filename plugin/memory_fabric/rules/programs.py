@@ -1,4 +1,4 @@
-"""The programs that a command really runs, without wrappers and alike for all package managers.
+"""The programs that a command really runs, without wrappers, and alike for all package managers.
 
 A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
 package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the
@@ -15,23 +15,23 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# If the product of the lengths of a command and its values is larger, the values are appended.
+# If the length of a command times that of its values exceeds this, the values are only appended.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
-# Options for the folder in which the command works.
+# Options that specify the folder in which a command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
-# `npm test` runs the script `test`; other managers run every script by its name alone.
+# Scripts that npm runs without `run`; the other managers run every script by its name alone.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
-# Programs that only report the location of a command and do not run it.
+# Wrappers with options that only report where a command is, without running it.
 _LOOKING = frozenset((("command", "-v"), ("command", "-V")))
 _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 
 
 @cache
 def sections() -> dict[str, list[str]]:
-    """Return the lines of `programs.txt` by section, without comments."""
+    """Return the lines of each section of `programs.txt`, without comments."""
     sections: dict[str, list[str]] = {}
     path = os.path.join(os.path.dirname(__file__), "programs.txt")
     with open(path, encoding="utf-8") as stream:
@@ -45,18 +45,18 @@ def sections() -> dict[str, list[str]]:
 
 @cache
 def words_of(section: str) -> frozenset[str]:
-    """Return the words of a section of `programs.txt`."""
+    """Return the set of words in a section of `programs.txt`."""
     return frozenset(" ".join(sections()[section]).split())
 
 
 def commands_named(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the comma-separated commands in a text, each as its words."""
+    """Parse a comma-separated list of commands; return the words of each command."""
     return tuple(tuple(command.split()) for command in text.split(",") if command.strip())
 
 
 @cache
 def options_in(*names: str) -> dict[tuple[str, ...], frozenset[str]]:
-    """Parse sections with lines `command, command: options`; return the options by command."""
+    """Parse sections with lines `command, command: options`; return each command's options."""
     table: dict[tuple[str, ...], frozenset[str]] = {}
     for line in (line for name in names for line in sections()[name]):
         commands, _, options = line.partition(":")
@@ -79,13 +79,13 @@ _SAME_PROGRAM = {
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the command, its form without wrappers, the commands in it, and its redirections."""
+    """Yield the redirections, the command with a plain name, and the commands that it runs."""
     if call.written:
         yield Call((), call.folder, call.written)
     words = shell_words(call.words) if call.words else ()
     if words:
         plain_call = call._replace(words=words, written=())
-        # The folder in which the program works according to options such as `git -C app`.
+        # The folder in which the program works, if an option such as `git -C app` specifies it.
         options = FOLDER_OPTIONS & VALUE_OPTIONS.get(words[0], frozenset())
         folders = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
         pairs = (word.partition("=") for word in words)
@@ -97,8 +97,8 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
 
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with the program's plain name: `python` for `/usr/bin/python3`. A path into
-    the project is kept, except for programs that a package manager installed there.
+    """Return the words with a plain name of the program: `python` for `/usr/bin/python3`. The path
+    of a program in the project is kept, unless a package manager has installed it there.
     """
     program = words[0]
     while len(words) > 1 and shell.is_assignment(program):
@@ -110,7 +110,7 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
         program = "python"
-    # Expand the aliases that the options of a git command define.
+    # Expand aliases that a git command defines with `-c alias.NAME=VALUE`.
     for at, word in enumerate(words[:-2] if program == "git" else ()):
         alias, sign, value = words[at + 1].partition("=")
         arguments = words[at + 2 :]
@@ -123,7 +123,7 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
-    """Return (manager, "run", script) for a command that runs a script of package.json; or None."""
+    """Return (manager, "run", script) if a command runs a script of package.json, else None."""
     if not words or words[0] not in MANAGERS:
         return None
     arguments = plain_words(words)[1:]
@@ -144,7 +144,7 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the program and its arguments, without options and their values if these are known."""
+    """Return the program and its arguments, without options and their values (if known)."""
     value_options = VALUE_OPTIONS.get(words[0], frozenset())
     plain = [words[0]]
     at = 1
@@ -162,7 +162,7 @@ def plain_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def options_of(words: Sequence[str]) -> frozenset[str]:
-    """Return the options of a command before `--`, without values: `-r` and `-f` for `-rf`."""
+    """Return a command's options before `--`, without values; `-rf` also gives `-r` and `-f`."""
     options: set[str] = set()
     for word in words[1:]:
         if word == "--":
@@ -176,7 +176,7 @@ def options_of(words: Sequence[str]) -> frozenset[str]:
 
 
 def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the wrapper with which a command begins, a key of WRAPPERS; or ()."""
+    """Return the words of the wrapper (a key of WRAPPERS) with which a command begins, or ()."""
     first = tuple(words[:3])
     if first[:2] in _LOOKING:
         return ()
@@ -184,13 +184,13 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the name of a program in a `bin` folder; any other program unchanged."""
+    """Return the plain name of a program in a `bin` folder; return other programs unchanged."""
     is_installed = "/bin/" in program or "/.bin/" in program
     return os.path.basename(program) if is_installed else program
 
 
 def run_by(call: Call) -> Iterator[Call]:
-    """Yield the commands that a command runs, from its arguments or its input."""
+    """Yield the commands that another command runs, from its arguments or its input."""
     words, stdin, folder = call.words, call.stdin, call.folder
     for line in _lines_in(words, stdin):
         yield from shell.calls_in(line, folder, 1)
@@ -219,7 +219,7 @@ def run_by(call: Call) -> Iterator[Call]:
     if not wrapper or not command:
         return
     if words[0] in ("npx", "bunx", "pnpx", "corepack") and "@" in command[0][1:]:
-        command = (command[0][: command[0].index("@", 1)], *command[1:])  # without the version
+        command = (command[0][: command[0].index("@", 1)], *command[1:])  # without a version
     lines = (
         [" ".join(command)] if wrapper in LINES or (len(command) == 1 and " " in command[0]) else []
     )
@@ -245,7 +245,7 @@ def run_by(call: Call) -> Iterator[Call]:
 
 
 def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
-    """Yield the shell lines in a program's options, or in the input of a shell."""
+    """Yield the shell lines in a program's options, or in the input if it is a shell."""
     options = LINE_OPTIONS.get((words[0],), frozenset())
     is_shell = words[0] in shell.SHELLS
     if words[0] in ("at", "batch") or (words[0] in ("source", ".") and shell.STDIN in words):
@@ -260,9 +260,9 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
         if (sign and name in options) or (is_short and word[:2] in options):
             yield value if sign and name in options else word[2:]
         elif is_shell and words[at - 1][:1] in "-+" and words[at - 1][-1] in "oO":
-            continue  # `-o pipefail`
+            continue  # the value in `-o pipefail`
         elif is_shell and (word in ("-s", shell.STDIN) or word[:1] not in "-+"):
-            yield stdin if word in ("-s", shell.STDIN) else ""  # a script file, which is not read
+            yield stdin if word in ("-s", shell.STDIN) else ""  # script files are not read
             return
     if is_shell:
         yield stdin
@@ -285,7 +285,7 @@ def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _filled(words: Sequence[str], mark: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return a command with the values in place of its placeholder, or appended if it has none."""
+    """Return a command with its placeholder `mark` replaced by the values, or followed by them."""
     chars = len(" ".join(words)) * len(" ".join(values))
     if not mark or not values or chars > MAX_FILLED or not any(mark in word for word in words):
         return (*words, *values)

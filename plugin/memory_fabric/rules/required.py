@@ -1,4 +1,4 @@
-"""Commands that have to pass before a call ("commit, first `pytest`"), in lines that run them."""
+"""Commands that must pass before a call ("commit, first `pytest`"), and where a line runs them."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -18,8 +18,8 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 
 def calls_of(line: str, folder: str) -> list[Call]:
-    """Return the commands in a line, in order. A command follows its wrappers and redirections,
-    which are connected to it by `&&`; a negated command is followed by `||`.
+    """Return the commands in a line, in order. Before a command come its wrappers and redirections,
+    which are connected to it by `&&`. `||` follows a negated command.
     """
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
@@ -32,7 +32,7 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if the line reaches the command `end`, or succeeds, only if `at` has passed."""
+    """Return True if command `end` is reached, or the line succeeds, only if `at` has passed."""
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
     signs = [call.after for call in calls[at:end] if call.after != shell.SUBSTITUTED]
@@ -46,7 +46,7 @@ def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
 
 
 def runs(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a command is the required one, or belongs to the required activity."""
+    """Return True if a call runs the required command, or belongs to the required activity."""
     is_read = call.words[:2] in matching.ONLY_READING or not _LISTING.isdisjoint(call.words)
     if not call.words or is_read:
         return False
@@ -62,12 +62,12 @@ def _without_python(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_check(binding: Binding) -> bool:
-    """Return True if a command inspects files, so that its pass is void after a file changes."""
+    """Return True if a command checks files, so that a pass is no longer valid after a change."""
     return not _CHECKS.isdisjoint(words_of(binding.text.lower()))
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that a check may read, relative to the project's root; '' if none."""
+    """Return a changed file that checks may read, relative to the project's root; '' if none."""
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
     folders = [root.rstrip("/") + "/" for root in roots]
@@ -77,10 +77,10 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and the names in it that no prompt of the user contains.
+    """Return the text of `When:`, and those names in it that occur in no prompt of the user.
 
-    A required command that the user did not type is replaced by its activity if the user typed
-    that: `pytest` by `test`, for "the tests".
+    If the user did not type a required command but its activity, the activity replaces the command:
+    `test` replaces `pytest` if the user typed "the tests".
     """
     stated = required_by(when)
     activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]
@@ -95,8 +95,8 @@ def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def stated_first(when: str | None, first: str) -> str:
-    """Return the text of `When:` with the required commands, from the options of a command; without
-    `when`, only the part that is added to the text on record. Raises BadInput.
+    """Return the text of `When:` with the required commands, from the options --when and --first of
+    a command. Without `when`, return only the part to be added to the rule's text. Raises BadInput.
     """
     if first and not required_by(FIRST + first):
         remedy = "Name a command in code marks, or an activity: '`make lint`', test, lint, build."

@@ -1,45 +1,47 @@
-"""The commands that a shell line runs, with their words unquoted and their folders.
+"""The commands that a line of shell code runs, with their words (unquoted) and their folders.
 
-Lists, pipes, groups, substitutions, redirections and here-documents are parsed like in a POSIX
-shell and bash, as far as that is possible without running anything. Known are variables that the
-line itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; any other variable
-remains `$`. Text in quotes, comments and here-documents is not a command.
+Lists, pipes, groups, substitutions, redirections and here-documents are parsed as in a POSIX shell
+and bash, if that is possible without running anything. The parser knows variables that the line
+itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; other variables remain
+`$NAME`. Text in quotes, comments and here-documents is not a command.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# A longer line is read up to this length; the remainder of a cut word matches nothing.
+# Only this many characters of a line are read. A word that is cut there matches no rule.
 MAX_CHARS = 64 << 10
 MAX_CALLS = 200
 MAX_DEPTH = 6
-# At most this many characters of variables and printed texts are inserted; the rest is unknown.
+# At most this many characters of variables and printed texts are inserted; others are unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
 _SPACE = frozenset(" \t\r")
-# Words before a command that do not belong to it.
+# Words that may come before a command but do not belong to it.
 _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac coproc".split())
-# Words that begin a header, which is no command and extends to the next separator.
+# Words that begin a header; it extends to the next separator and is not a command.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
-# The position at which an unquoted variable is split into words.
+# Stands in a word where the shell splits it into several words.
 _SPLIT = "\0"
 UNKNOWN = "$"
-# The connector of a command whose output is inserted into another one, while its status is lost.
+# The connector of a command in a substitution: its output is used, but its status is lost.
 SUBSTITUTED = "$("
-# The file name that stands for the text of a process substitution.
+# The beginning of the file name that stands for the output of a process substitution.
 _FILE = "/dev/fd/text-"
 STDIN = "/dev/stdin"
 SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """A simple command: its words, the folder in which it runs, and the files of its redirections.
+    """A simple command: its words, the folder in which it runs, and the files to which it
+    redirects.
 
-    `folder` is '' if it is unknown. `stdin` is the command's input, if that is known. `raw` are the
-    words as written, with prefixes and input files; `after` is the next connector, or SUBSTITUTED.
+    `folder` is '' if it is unknown. `stdin` is the input of the command, if that is known. `raw`
+    contains the words as written, with prefixes and input files. `after` is the connector that
+    follows, or SUBSTITUTED.
     """
 
     words: tuple[str, ...]
@@ -51,7 +53,7 @@ class Call(NamedTuple):
 
 
 class _Pending:
-    """The words of the command that is being read."""
+    """A command whose words are being read."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -65,19 +67,19 @@ class _Pending:
 
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
-    """Return the simple commands of a line, which is an argument of `depth` commands around it."""
+    """Return the simple commands of a line; `depth` says how deeply other lines contain it."""
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
 def plain_list(text: str) -> list[Call]:
-    """Return the commands of a line that is a list of simple commands; [] for a script."""
+    """Return the commands of a line; [] if it contains more than a list of simple commands."""
     reader = _Reader(text[:MAX_CHARS], "", 0)
     calls = reader.calls()
     return [] if reader.is_script else calls
 
 
 class _Reader:
-    """A parser of one line in one pass; another parser reads each substitution up to its end."""
+    """A parser that reads one line in one pass; it starts another parser for each substitution."""
 
     def __init__(
         self,
@@ -89,7 +91,7 @@ class _Reader:
     ) -> None:
         self.text, self.folder, self.depth, self.place = text, folder, depth, place
         self.found: list[Call | _Pending] = []
-        # Delimiters of here-documents that begin after the next line break, with their commands.
+        # Here-documents that begin after the next line break: their delimiters and their commands.
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
         self.pushed: list[str] = []
@@ -127,7 +129,7 @@ class _Reader:
                 elif words == ["esac"]:
                     self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        # Each command gets as input the text that the previous command pipes into it.
+        # If a command is piped into the next one, its output is the input of the next one.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -154,14 +156,14 @@ class _Reader:
         pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
-        """End the command at a separator, and process groups and here-documents."""
+        """End the command at the separator `c`; enter or leave a group; read here-documents."""
         if c == "(" and pending.words and self.text.startswith("()", self.place):
-            self.place += 2  # the head of a function
+            self.place += 2  # begins a function
             pending.words.clear()
             self.is_script = True
             return pending
         if c == ")" and self.in_case and not self.folders:
-            pending.words.clear()  # a pattern of `case`
+            pending.words.clear()  # a pattern in `case`
         else:
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
@@ -195,7 +197,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # after a group
+                before.after = sign if before.after in ")\n;" else before.after  # for a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -211,7 +213,7 @@ class _Reader:
             self.folder = before_it if "-" in words[1:] else self.folder
 
     def _redirects(self, c: str, pending: _Pending) -> bool:
-        """Read the redirection that begins here, if any; its file is not a word of the command."""
+        """Read a redirection (its file is no word of the command); return False if none is here."""
         start = self.place
         if c.isdigit() and self.text[start + 1 : start + 2] in ("<", ">"):
             before = self.text[start - 1 : start]
@@ -243,7 +245,7 @@ class _Reader:
         return True
 
     def _read_documents(self) -> None:
-        """Read here-documents as input; those of a shell are parsed as commands later."""
+        """Read here-documents as the input of their commands."""
         for delimiter, pending in self.documents:
             lines: list[str] = []
             while self.place < len(self.text):
@@ -258,7 +260,7 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read one word without quotes, with _SPLIT where the shell splits an unquoted variable."""
+        """Read a word, without its quotes; _SPLIT marks where the shell splits the word."""
         parts: list[str] = []
         braced = False
         while self.place < len(self.text):
@@ -267,7 +269,7 @@ class _Reader:
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                # The text that the other command prints becomes known under the name of a file.
+                # The output of a process substitution is known under the name of a file.
                 name = f"{_FILE}{len(self.known)}"
                 self.known[name] = self._substituted(")")
                 parts.append(name)
@@ -313,7 +315,7 @@ class _Reader:
         return "".join(parts)
 
     def _expanded(self) -> str:
-        """Read one character, or an expansion, whose result is its text or UNKNOWN."""
+        """Read a character, or an expansion; return the text of the expansion, or UNKNOWN."""
         c = self.text[self.place]
         if c == "$":
             if self.text.startswith("$((", self.place):
@@ -347,13 +349,13 @@ class _Reader:
         return c
 
     def _value(self, name: str, otherwise: str = "") -> str:
-        """Return the text of a variable; UNKNOWN and its name if this line does not set it."""
+        """Return a variable's value, or UNKNOWN and the name if this line does not set it."""
         value = self.folder if name == "PWD" else self.known.get(name, otherwise)
         self.known_chars += len(value)
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
     def _substituted(self, close: str) -> str:
-        """Read the commands of a substitution that opens here; return the last one's output."""
+        """Read the commands of the substitution that begins here; return the last one's output."""
         self.is_script = True
         self.place += 1
         text, place = self.text, self.place
@@ -371,7 +373,7 @@ class _Reader:
 
 
 def printed(call: Call) -> str:
-    """Return the text that a command certainly prints; '' if the text is unknown."""
+    """Return the text that a command is certain to print; '' if that is not known."""
     words = call.words[1:]
     program = call.words[0] if call.words else ""
     if program == "echo":
@@ -393,7 +395,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders that `find` searches, or the names sought in the whole project."""
+    """Return the folders that `find` searches, or the names for which it searches everywhere."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1
@@ -413,7 +415,7 @@ def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return the patterns for which `{a,b}` stands, expanding one pair of braces at a time."""
+    """Return all patterns that a pattern with braces, such as `x/{a,b}`, stands for."""
     start, end = pattern.find("{"), pattern.find("}")
     if not 0 <= start < end or pattern.count("{") > 3:
         return [pattern]
@@ -422,7 +424,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def without_prefix(words: list[str]) -> list[str]:
-    """Return a command's words without the keywords and assignments before the command."""
+    """Return a command's words without the keywords and assignments that come before it."""
     at = 0
     while at < len(words) and (words[at] in _KEYWORDS or is_assignment(words[at])):
         at += 1
@@ -432,7 +434,7 @@ def without_prefix(words: list[str]) -> list[str]:
 
 
 def is_assignment(word: str) -> bool:
-    """Return True for `NAME=value`."""
+    """Return True if a word has the form `NAME=value`."""
     name, sign, _ = word.partition("=")
     name = name.removesuffix("+")
     return bool(sign) and name.isidentifier()
