@@ -1,10 +1,10 @@
-"""Similarity of meaning, for the server and the command line, if the extra `semantic` is installed.
+"""Similarity of meaning for the server and the command line, if the extra `semantic` is installed.
 
-Hooks import nothing from this package. Without the extra, recall works as if it did not exist.
+Hooks import nothing from this package. If the extra is not installed, recall does without it.
 """
 
 import os
 
-# Products of small matrices are slower with several threads, up to a hundred times on a busy
-# machine. numpy's library reads this variable when it is loaded, and only this package loads it.
+# With several threads, products of small matrices are slower, up to a hundred times on a busy
+# machine. OpenBLAS reads this variable when numpy is loaded, and only this package loads numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,5 @@
-"""Similarity of meaning for recall, if the extra is installed; the entry point of this package.
+"""Similarity of meaning for recall if the extra is installed; other packages import this module
+only.
 
 `measure_for` costs only a few stats; numpy and the model are loaded for the first question.
 """
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# Least cosine similarity of a found text without a common word; most unrelated texts have less.
+# The minimum cosine similarity of a text that shares no word; most unrelated texts have less.
 FLOOR = 0.25
-# Limit of texts that are embedded per question, which takes 5 to 10 ms each.
+# The maximum number of hits embedded for a question; each takes 5 to 10 ms.
 MAX_FRESH = 24
 MAX_KEPT = 2000
-# One Measure per model, shared by all questions in this process.
+# One Measure for each model, used for all questions in this process.
 _measures: dict[str, Measure] = {}
 
 
 class Measure:
-    """Finds stored texts that are similar to a question; finds none if the model is unusable."""
+    """Finds stored texts similar to a question; finds none if the model cannot be loaded."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         self._files = (weights, tokenizer)
         self._model: Model | None = None
         self._matrices: dict[str, Matrix] = {}
-        self._fresh: dict[str, Any] = {}  # vectors of texts and questions in no database
+        self._fresh: dict[str, Any] = {}  # vectors by text, for texts without a stored vector
         self.broken = ""
 
     @property
@@ -52,14 +53,14 @@ class Measure:
         return self._model
 
     def ready(self) -> bool:
-        """Load the model if needed; on failure, store the reason in `broken` and return False."""
+        """Load the model if needed. If this fails, save why in `broken` and return False."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # Recall must work even if the package is incomplete or for another machine; compiled
-            # modules then raise any error.
+            # Recall must work even if the package is incomplete or made for another machine; its
+            # compiled modules can then raise any error.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -67,10 +68,10 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row) of the most similar stored rows: at most `most[table]` of each."""
+        """Return (table, row) of the most similar rows, at most `most[table]` of each table."""
         if not self.ready():
             return []
-        from memory_fabric.semantic.vectors import Matrix  # imported late: loads numpy
+        from memory_fabric.semantic.vectors import Matrix  # imported late: this loads numpy
 
         matrix = self._matrices.setdefault(database.path, Matrix())
         matrix.refresh(database)
@@ -79,10 +80,10 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[models.Hit]
     ) -> dict[str, float]:
-        """Return how similar hits are to a question, from −1 to 1, by the hits' ids."""
+        """Map the ids of hits to their similarity to a question, which is from −1 to 1."""
         if not self.ready():
             return {}
-        from memory_fabric.semantic import vectors  # imported late: loads numpy
+        from memory_fabric.semantic import vectors  # imported late: this loads numpy
 
         by_id = vectors.stored(databases, hits)
         unmeasured = [hit for hit in hits if hit.id not in by_id and hit.source != "episodes"]
@@ -92,7 +93,7 @@ class Measure:
         return vectors.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return the vectors of texts by text; vectors of recent texts are cached."""
+        """Return the vector of each text; the vectors of recent texts are cached."""
         if len(self._fresh) > MAX_KEPT:
             self._fresh.clear()
         new = [text for text in dict.fromkeys(texts) if text not in self._fresh]
@@ -118,7 +119,7 @@ def measure_for(settings: config.Settings) -> Measure | None:
 
 
 def state(settings: config.Settings) -> tuple[str, str]:
-    """Return ON, OFF, ABSENT or BROKEN with the reason; the model is loaded to find out."""
+    """Return ON, OFF, ABSENT or BROKEN, and the reason; this loads the model."""
     if not settings.semantic:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
@@ -135,8 +136,8 @@ TOKENIZER = os.path.join("model", "tokenizer.json")
 
 
 def model_files() -> tuple[str, str]:
-    """Return the paths of the weights and the tokenizer. Raises FileNotFoundError."""
-    spec = find_spec(MODEL_PACKAGE)  # not imported, because that would load torch
+    """Return the paths of the model's weights and tokenizer. Raises FileNotFoundError."""
+    spec = find_spec(MODEL_PACKAGE)  # importing the package would load torch
     for folder in (spec.submodule_search_locations if spec else None) or ():
         weights, tokenizer = os.path.join(folder, WEIGHTS), os.path.join(folder, TOKENIZER)
         if os.path.exists(weights) and os.path.exists(tokenizer):
@@ -144,13 +145,13 @@ def model_files() -> tuple[str, str]:
     raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
 
 
-# Lifetime of the embedding process; a later process continues its work.
+# The maximum lifetime of the embedding process in seconds; the next process continues.
 LIFE_S = 900.0
 NICENESS = 10
 
 
 def main() -> int:
-    """Embed rows that have no vector; log failures. Return 1 after a failure, otherwise 0."""
+    """Embed all rows without a vector. Return 0, or 1 after a failure, which is logged."""
     settings = config.read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
@@ -159,7 +160,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # numpy can be imported only now
+        from memory_fabric.semantic.vectors import embed_all  # numpy can be found only now
 
         memory = Memory.open(settings)
         try:
@@ -167,7 +168,7 @@ def main() -> int:
         finally:
             memory.close()
     except TimeoutError:
-        return 0  # Another process is embedding.
+        return 0  # another process is embedding already
     except (errors.FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"semantic: {error}")
         return 1

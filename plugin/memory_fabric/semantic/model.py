@@ -1,7 +1,7 @@
-"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented with numpy.
+"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy.
 
-It is loaded from two files using only numpy and the tokenizer: nothing is downloaded or written,
-and no environment variable is read.
+It is loaded from two files and needs only numpy and the tokenizer: it downloads and writes nothing,
+and reads no environment variable.
 """
 
 import json
@@ -13,19 +13,19 @@ import numpy as np
 from tokenizers import Tokenizer
 
 MAX_HEADER_BYTES = 1 << 20
-# Name under which vectors are stored; vectors with different names are not comparable.
+# The name stored with each vector; vectors with different names cannot be compared.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
-# Longer texts are truncated: one vector describes them poorly, and embedding them takes seconds.
+# Longer texts are truncated: one vector describes them badly, and embedding them takes seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
-# Number of texts embedded in one computation, padded to the length of the longest.
+# How many texts are embedded at once; all are padded to the length of the longest.
 BATCH = 32
 # Coefficients of the tanh approximation of the GELU activation function.
 GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
 
 
 class Layer:
-    """The matrices of one layer; `inner` combines the projections of query, key and value."""
+    """The matrices of one layer; `inner` contains the projections for query, key and value."""
 
     def __init__(self, weights: dict[str, Any], number: int) -> None:
         def part(name: str) -> Any:
@@ -45,10 +45,10 @@ class Layer:
 
 
 class Model:
-    """The model, which computes sentence embeddings of texts."""
+    """The loaded model, which computes sentence embeddings."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
-        """Load both files. Raises OSError, and ValueError if they are not this model's."""
+        """Load both files. Raises OSError, or ValueError if they do not belong to this model."""
         weights_by_name = tensors(weights)
         try:
             self._tokenizer: Any = Tokenizer.from_file(tokenizer)
@@ -71,8 +71,8 @@ class Model:
             raise ValueError(f"{tokenizer} does not belong to {weights}")
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Return a vector of length 1 for each text, as the rows of an array of 32-bit floats."""
-        # Remove lone surrogates from broken input, which the tokenizer cannot accept.
+        """Return an array of 32-bit floats, whose rows are the texts' vectors, of length 1."""
+        # Remove lone surrogates, which the tokenizer does not accept.
         sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(sound)]
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
@@ -88,7 +88,7 @@ class Model:
         real = np.zeros((count, length), dtype=np.float32)
         for row, some in enumerate(pieces):
             ids[row, : len(some)], real[row, : len(some)] = some, 1
-        # The state of the tokens (texts × tokens × dimensions); padded tokens are ignored.
+        # The state of the tokens (texts × tokens × dimensions); padding is ignored below.
         state = _normalized(self._words[ids] + self._places[:length], self._begun)
         ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
         for layer in self._layers:
@@ -120,7 +120,7 @@ def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
 
 
 def tensors(path: str) -> dict[str, Any]:
-    """Return the 32-bit float tensors of a safetensors file by name. Raises OSError, ValueError."""
+    """Return the tensors of 32-bit floats in a safetensors file. Raises OSError and ValueError."""
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
         if not 0 < length <= MAX_HEADER_BYTES:

@@ -1,7 +1,7 @@
-"""Stored vectors: the table `vectors` of a database, and its copy in this process's memory.
+"""Stored vectors: the table `vectors` of a database, and a copy of it in this process's memory.
 
 A vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; its length
-has no meaning. Triggers delete a vector together with its text.
+has no meaning. Triggers in the database delete a vector together with its text.
 """
 
 import json
@@ -22,10 +22,10 @@ from memory_fabric.store.memory import Memory
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
-# Number of rows converted to floats at a time, so that they fit into the processor's cache.
+# How many rows are converted to floats at a time, so that they fit into the processor's cache.
 CHUNK = 2048
-# Joins that look up vectors by the public ids of rows. CROSS fixes the join order, because there
-# are few ids and many vectors.
+# SQL joins that look up vectors by the public ids of rows. CROSS fixes the order of the joins,
+# because there are few ids and many vectors.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -36,7 +36,7 @@ _OF_IDS = {
 
 
 def packed(vectors: Any) -> list[bytes]:
-    """Convert rows of floats into the stored form: bytes of 8-bit integers."""
+    """Convert each row of floats into its stored form, which is a string of 8-bit integers."""
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     return [row.tobytes() for row in np.rint(vectors / largest * LARGEST).astype(np.int8)]
 
@@ -49,7 +49,7 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Return stored vectors by the id of a record or turn, or an observation's row number."""
+    """Return the stored vectors with these keys: ids of records or turns, or observations' rows."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -59,10 +59,10 @@ def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, byte
 
 
 class Matrix:
-    """All vectors of a database in memory, for exact search; new rows are read by `refresh`."""
+    """All vectors of a database, loaded for an exact search; `refresh` loads new rows."""
 
     def __init__(self) -> None:
-        # The highest `seq` read so far, and the number of rows in the table at that time.
+        # The highest `seq` loaded so far, and the number of rows in the table at that time.
         self._last = self._count = 0
         self._kinds = np.zeros(0, dtype=np.int8)
         self._rows = np.zeros(0, dtype=np.int64)
@@ -70,7 +70,7 @@ class Matrix:
         self._lengths = np.zeros(0, dtype=np.float32)
 
     def refresh(self, database: Database) -> None:
-        """Read rows that were added since the last call, or all rows if some were deleted."""
+        """Load the rows added since the last call; if rows were deleted, load all rows again."""
         last, count = database.rows("SELECT coalesce(max(seq), 0), count(*) FROM vectors")[0]
         if last > self._last:
             self._count += self._append(database)
@@ -81,9 +81,10 @@ class Matrix:
             self._last, self._count = last, count
 
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
-        """Return the rows most similar to a question's vector as (kind, row), most similar first.
+        """Return (kind, row) of the rows most similar to a question's vector, most similar first.
 
-        Returns at most `most[kind]` rows of each kind, whose cosine similarity is at least `floor`.
+        At most `most[kind]` rows of each kind are returned, with a cosine similarity of at least
+        `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -100,7 +101,7 @@ class Matrix:
         return [(kind, row) for _, kind, row in sorted(nearest_rows)]
 
     def _append(self, database: Database) -> int:
-        """Append the rows that were added since the last call; return how many they are."""
+        """Load the rows that were added since the last call; return their number."""
         new_rows = database.rows(
             "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq",
             (self._last, NAME),
@@ -122,23 +123,23 @@ class Matrix:
         return len(new_rows)
 
 
-# Similarities are rounded, because their last digits, and so the order, depend on the machine.
+# Similarities are rounded, because their last digits (and so the order) depend on the machine.
 DIGITS = 4
-# The mean of a few texts is too similar to each of them, so this number of imaginary texts with
-# zero vectors is included in the mean.
+# The mean of a few texts is too similar to each of them. So the mean includes this number of
+# imaginary texts whose vectors are zero.
 UNHEARD_TEXTS = 10
 
 
 def text_of(hit: models.Hit) -> str:
-    """Return the text of a hit as it is embedded, including the reason if it is a record."""
+    """Return the text of a hit that is embedded; a record's text includes its reason."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
 def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[str, Any]:
-    """Return the stored vectors of hits, by the hits' ids."""
+    """Map the ids of hits to their stored vectors; hits without a vector are left out."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        # By table: ids of hits by the keys of their rows.
+        # For each table, the hits' ids by the keys of their rows.
         by_kind: dict[str, dict[Any, str]] = {}
         for hit in hits:
             source, _, key = hit.id.partition(":")
@@ -158,7 +159,7 @@ def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[st
 
 
 def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
-    """Return how similar each vector is to a question's, from −1 to 1, by the same keys."""
+    """Map each key of `found` to the similarity of its vector to a question's, from −1 to 1."""
     if not found:
         return {}
     rows = np.stack(list(found.values()))
@@ -173,10 +174,10 @@ def _unit(rows: Any) -> Any:
 
 
 BATCH_ROWS, LAST = 64, (1 << 63) - 1
-# Only this number of the user's newest turns is embedded.
+# Turns are embedded only if they are among this number of the user's newest turns.
 MAX_TURNS = 20_000
-# SQL for the text of a row `t`. A record's observations are not embedded, because they repeat the
-# record's text.
+# The SQL for the text of a row `t`. Observations that were made from a record are not embedded,
+# because they repeat the record's text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -188,8 +189,8 @@ WHERE = {
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
     """Embed all rows of this memory's databases that have no vector; return how many were embedded.
 
-    Stops at the monotonic time `give_up_s`. Raises TimeoutError if another process is embedding,
-    StoreUnavailable, OSError.
+    Stop when the monotonic clock reaches `give_up_s`. Raises TimeoutError if another process is
+    embedding, StoreUnavailable, OSError.
     """
     embedded = 0
     with lock(memory.settings):
@@ -212,7 +213,7 @@ def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
 
 
 def lock(settings: config.Settings) -> files.Locked:
-    """Return the lock that allows one embedding process; its file's time is set to now."""
+    """Return the lock that only one embedding process can have; update its file's time."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):
         os.utime(path)
@@ -220,7 +221,7 @@ def lock(settings: config.Settings) -> files.Locked:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows with a key below `below`; return their number and their lowest key."""
+    """Embed the newest rows whose key is less than `below`; return their number and lowest key."""
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? "

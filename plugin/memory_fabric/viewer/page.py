@@ -1,6 +1,7 @@
-"""Output of the graph: a self-contained HTML page with library and data, or a Mermaid flowchart.
+"""The graph as a self-contained HTML page, with its library and data, or as a Mermaid flowchart.
 
-The page loads nothing from elsewhere. A flowchart shows the whole graph or one entity's neighbours.
+The page loads nothing from other sites. A flowchart shows the whole graph, or one entity and its
+neighbours.
 """
 
 import base64
@@ -20,7 +21,7 @@ from memory_fabric.text import cut, name_key
 
 ASSETS = files("memory_fabric.viewer") / "assets"
 LIBRARY = "vendor/force-graph.min.js"
-# In load order: functions that run while the page loads must be defined before they are called.
+# In the order of loading: a function that runs during loading must be defined before it is called.
 SCRIPTS = (
     "dom.js markdown.js looks.js model.js projects.js route.js filters.js filter_panel.js "
     "local_search.js theme.js graph/groups.js graph/scene.js graph/paint.js graph/names.js "
@@ -28,35 +29,35 @@ SCRIPTS = (
     "timeline.js knowledge.js search_view.js server_search.js entity.js status.js search_box.js "
     "commands.js dialog.js actions.js change_dialogs.js review_view.js keys.js app.js"
 ).split()
-# In order of precedence: later styles override earlier ones, so those of narrow windows come last.
+# Later styles override earlier ones, so the styles for narrow windows and for printing come last.
 STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# Two styles that the library adds to the page when it starts, each initially empty. They are string
+# Two style elements that the library adds to the page, empty at first. Their contents are string
 # literals in its source, from which their hashes are computed.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
-# Characters to escape in the page's JSON: those that could close the script element, those that old
-# parsers treat as line ends, and unpaired surrogates, which UTF-8 cannot encode.
+# Characters to escape in the page's JSON: some could end the script element, old parsers treat some
+# as ends of lines, and UTF-8 cannot encode unpaired surrogates.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
-# Replacements for invisible and unassigned characters, by Unicode category.
+# What replaces invisible and unassigned characters, by their Unicode category.
 _SHOWN_AS = {
     **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
     **dict.fromkeys(("Cn", "Co"), "\ufffd"),
     "Cf": "",
 }
 MAX_NODES = 60
-# By default, Mermaid refuses texts with more than 50,000 characters or 500 edges.
+# Mermaid by default refuses texts with more than 50,000 characters or 500 edges.
 MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 MAX_NEAR = 5
-# A shorter name is not searched for inside other names, because too many contain it.
+# A shorter text is not searched for within names, because it occurs in too many of them.
 MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
-    """Return the HTML page of a `picture`, opened at its `focus`. A `live` page asks its server."""
+    """Return the HTML page that shows a `picture`. A `live` page loads its data from its server."""
     slots = {
         "policy": content_security_policy(live),
         "style": _style(),
@@ -68,7 +69,7 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the page's policy: its own scripts and styles, by hash, and if live its server."""
+    """Return the page's policy: it allows scripts and styles by hash and, if live, its server."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))
@@ -80,7 +81,7 @@ def content_security_policy(live: bool) -> str:
 
 
 def embedded(value: Mapping[str, Any]) -> str:
-    """Return JSON that is safe inside a script element and valid in UTF-8, whatever it contains."""
+    """Return a value as JSON that is safe in a script element and valid in UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -109,7 +110,7 @@ def _hash(text: str) -> str:
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
     """Return a Mermaid flowchart of the most connected entities and their relations.
 
-    With a `focus`, an entity's number, it shows only entities at most `depth` relations away.
+    If `focus` is the number of an entity, it shows only entities at most `depth` relations away.
     """
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
@@ -141,9 +142,9 @@ def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int 
 
 
 def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
-    """Return a flowchart with all edges that fit, and a note about omitted nodes and edges."""
+    """Return a flowchart with the edges that fit, and a note on what has been left out."""
     notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
-    # Reserve space for the first line and for the note about omitted relations.
+    # Leave room for the first line and for the note on relations that are left out.
     room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
     sizes = accumulate(len(edge) + 1 for edge in edges)
     drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
@@ -154,7 +155,7 @@ def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
 
 
 def _label(text: str, max_chars: int) -> str:
-    """Return a text as an escaped label on one line; of an invisible text, its code points."""
+    """Return a text as an escaped label on one line; if it is invisible, return its code points."""
     visible = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
     text_shown = " ".join(visible.split())
     if not text_shown:
@@ -169,7 +170,7 @@ def _label(text: str, max_chars: int) -> str:
 
 
 def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
-    """Return the entities within `depth` relations of `start`, each number with its distance."""
+    """Map each entity at most `depth` relations away from `start` to its distance."""
     steps, edge = {start: 0}, {start}
     for distance in range(1, depth + 1):
         edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()
@@ -178,7 +179,7 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """Return the number of the entity with this name or alias in any spelling. Raises NotFound."""
+    """Return the number of the entity with this name or alias, in any spelling. Raises NotFound."""
     entities = picture["entities"]
     for spelled in (str, name_key):
         for key in ("name", "aliases"):

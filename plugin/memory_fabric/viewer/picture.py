@@ -1,7 +1,7 @@
-"""The page's data as one JSON object: the graph, records, changes, and tiers of memory.
+"""The page's data as one JSON object: the graph, records, changes, and the tiers of the memory.
 
-Lists refer to an entity by its index in `entities`. All texts are redacted by today's rules when
-they are output, because a stored row may be older than a rule.
+Lists refer to an entity by its index in `entities`. All texts are redacted again when they are
+output, because a row may have been stored before a redaction rule existed.
 """
 
 import json
@@ -25,20 +25,20 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import file_states
 from memory_fabric.store.queries import counts
 
-# Limits of what a browser can draw and search at once.
+# At most this much is included, because a browser has to draw and search all of it.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
-# Limit of entities and records listed for one change, which may be the import of a whole graph.
+# At most this many entities and records are listed for a change, such as an import of a graph.
 MAX_TOUCHED = 100
-# A drawing around an entity shows entities at most this many relations away.
+# A drawing around an entity shows only entities that are at most this many relations away.
 MAX_STEPS = 3
-# Limit of listed items of each kind; the totals count all items.
+# At most this many items of each kind are listed for review; the totals count all items.
 MAX_DUE = 200
-# Number of newest records that are compared for near duplicates, which takes time at each change.
+# How many of the newest records are compared for near duplicates; this is slow, and frequent.
 MAX_COMPARED = 500
-# The page shows results of this number of seconds, including the current week.
+# The page shows the benefit of the memory in this many seconds, including the current week.
 WORTH_S = 8 * counts.WEEK_S
-# The scope of rows that have no record, by the kind of their database.
+# The scope of rows that belong to no record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
 OBSERVATION_FIELDS = "text at trust source session agent domain scope record".split()
@@ -59,15 +59,15 @@ COUNTED = (
     f"(SELECT count(*) FROM records WHERE {NOT_A_CANDIDATE}), "
     "(SELECT count(*) FROM operations)"
 )
-# The kind of an entity's database, and the entity's row id there.
+# The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
 
 
 def picture(memory: Memory, now: str, name: str = "") -> Json:
     """Return all memories of this project and the user as JSON; `now` is the time in ISO 8601.
 
-    The entity `name` and its neighbours are always included. Databases that cannot be read are
-    listed in the memory's `failures`. Raises StoreUnavailable and DeadlinePassed.
+    The entity called `name` and its neighbours are always included. Databases that cannot be read
+    are listed in `memory.failures`. Raises StoreUnavailable and DeadlinePassed.
     """
     project, moment = memory.project, parsed(now)
     now_s = moment.timestamp() if moment else 0.0
@@ -90,12 +90,12 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
 
 
 def graph(memory: Memory, now: str, name: str = "") -> Json:
-    """Return only the entities and relations, for a drawing. Raises the same as `picture`."""
+    """Return only entities and relations, for a drawing. Raises the same errors as `picture`."""
     return presentable(overview(memory, now, name, only_graph=True))
 
 
 def presentable(parts: Payload) -> Json:
-    """Return the parts with secrets redacted and every text neutralised (`text.neutralised`)."""
+    """Return the value with secrets redacted and each text made safe by `text.neutralised`."""
     cleaned: Json = text.each_text(redact.all_without_secrets(parts, {}), text.neutralised)
     return cleaned
 
@@ -103,8 +103,8 @@ def presentable(parts: Payload) -> Json:
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
     """Return entities in order of creation, relations, and the records and changes, newest first.
 
-    `left_out` counts what was omitted because of limits. With `only_graph`, observations, records
-    and changes are omitted. The texts are not `presentable` yet. Raises the same as `picture`.
+    `left_out` counts what the limits leave out. If `only_graph`, observations, records and changes
+    are left out. The texts are not redacted yet. Raises the same errors as `picture`.
     """
     databases = memory.databases()
     counted = [db.rows(COUNTED)[0] for db in databases]
@@ -114,7 +114,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
     for entity in entities:
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
-    # Map names, and aliases that are not names of other entities, to entity numbers.
+    # Map the names of entities, and aliases that are not names of other entities, to their numbers.
     named = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
     named |= {entity["name"]: number for number, entity in enumerate(entities)}
     records = [] if only_graph else _records(memory, databases, named, numbers, now)
@@ -130,7 +130,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return a record's fields `names`, some of them `computed`, with its `when` and `version`."""
+    """Return a record's fields `names`, or their `computed` values, with `when` and `version`."""
     basic = {"short_id": short_id(record.id), "at": record.created_at}
     values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
@@ -139,13 +139,13 @@ def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Jso
 
 
 def age_of(kind: str, at: str, now: str) -> Json:
-    """Return the age of a memory in `days`, and `stale`: True if that is too old for its type."""
+    """Return the age of a memory: its `days`, and `stale`, True if it is too old for its type."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
 
 def review(memory: Memory, now: str) -> Json:
-    """Return the items of `memory-fabric review` in order, and totals. Raises as `picture`."""
+    """Return what `memory-fabric review` lists, and totals. Raises the same errors as `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
@@ -163,7 +163,7 @@ def review(memory: Memory, now: str) -> Json:
 
 
 def candidate(record: Record) -> Json:
-    """Return a candidate with the prompt and answer around it, and the version for changing it."""
+    """Return a candidate with its prompt, the answer before that, and the version of the record."""
     around = {"prompt": models.PROMPT, "before": models.BEFORE}
     computed: Json = {n: str(record.evidence.get(key) or "") for n, key in around.items()}
     computed["again"] = candidates.said_again(record)
@@ -171,7 +171,7 @@ def candidate(record: Record) -> Json:
 
 
 class _Row(NamedTuple):
-    """An entity, which may be in several databases; `keys` are its database kinds and row ids."""
+    """An entity of one or more databases; `keys` are the kinds of databases and its row ids."""
 
     name: str
     type: str
@@ -182,7 +182,7 @@ class _Row(NamedTuple):
 
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
-    """Return the keys of the entity with this name and of entities within MAX_STEPS of it."""
+    """Return the keys of the entity with this name and of all entities at most MAX_STEPS away."""
     entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
@@ -206,7 +206,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, always those in `near`, and how many are in two databases."""
+    """Return the entities to show, including those in `near`, and how many are in two databases."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
@@ -262,7 +262,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Return the newest observations by their entity's number, in the order of their creation."""
+    """Return the newest observations by the number of their entity, in the order of creation."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
@@ -307,7 +307,7 @@ def _records(
     numbers: Mapping[Key, int],
     now: str,
 ) -> list[Json]:
-    """Return the records, each with the entities that it names or has an observation about."""
+    """Return the records, each with the entities that it mentions or has observations about."""
     records = memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
     about = {record.id: _known(named, (e.name for e in record.entities)) for record in records}
     for db in databases:
@@ -339,7 +339,7 @@ def _known(named: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
 
 
 def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> list[Json]:
-    """Return the newest changes as phrases, with the entities and records that they affect."""
+    """Return the newest changes as phrases, with the entities and records that they changed."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
 
