@@ -1,4 +1,4 @@
-"""Split an ingested text into turns and records, without side effects.
+"""Conversion of an ingested text into turns and records, without side effects.
 
 Other programs do not speak for the user. So their records have the trust of a tool, and the
 confidence that the sender specifies.

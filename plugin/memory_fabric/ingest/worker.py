@@ -27,7 +27,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
-# Seconds in which a text must be processed, and after which another worker may claim it.
+# Seconds that processing a text may take, and seconds after which another worker may claim it.
 LIMIT_S, LEASE_S = 30.0, 120.0
 # Seconds between checks for texts that are due; a check takes microseconds.
 POLL_S = 0.1
@@ -39,7 +39,7 @@ FAILURES = (errors.FabricError, OSError, sqlite3.Error)
 
 
 class TooLong(BaseException):
-    """Raised if a text takes too long. No Exception, so that no `except Exception` catches it."""
+    """Raised if a text exceeds the time limit; not an Exception, so that no handler swallows it."""
 
 
 @dataclass(slots=True)

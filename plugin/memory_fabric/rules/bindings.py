@@ -2,7 +2,7 @@
 
 People and models write this text: `npm run dev`, "before committing", "src/api/**, docs/". A part
 that is not a command, path or activity is ignored; a rule with only such parts is not bound. After
-`, first ` follows a command that has to pass before the call: "commit, first `pytest -q`".
+`, first `, the text lists what has to pass before the call: "commit, first `pytest -q`".
 
 `programs.txt` lists the names, commands, scripts and files of each activity. A command is given by
 its first words without options; `*` stands for any word. A script belongs to an activity if its
@@ -26,7 +26,7 @@ _SEPARATORS = (",", ";", "、", "，")
 # The endings of files that can also be run as commands.
 _SCRIPTS = (".sh", ".py", ".bash")
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
-# Programs that are recognised as commands without backticks; the second are also English words.
+# Programs recognised as commands without backticks, and those of them that are also plain words.
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 

@@ -1,9 +1,8 @@
-"""Shell commands in a form that can be compared: program, folder, and whether the status is
-reliable.
+"""Shell commands in a form that can be compared: program, folder, reliability of the status.
 
 From a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module
-extracts the essential command. A line with control structures is ignored, because it is not clear
-which command is essential.
+extracts the essential command. A line with control structures or substitutions is ignored, because
+it is not clear which of its commands is essential.
 """
 
 import os
@@ -89,7 +88,7 @@ def command_in(line: str, place: str = "") -> Command | None:
 
 
 def covers(passed: Command, failed: Command) -> bool:
-    """Return True if a command that has passed proves that the `failed` one would pass as well."""
+    """Return True if the `passed` command proves that the `failed` one would pass as well."""
     if passed.place != failed.place:
         return False
     if passed.words == failed.words:
@@ -107,7 +106,7 @@ def is_silent(command: Command) -> bool:
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if a command that has passed suggests that the `failed` one would pass now."""
+    """Return True if the `passed` command suggests that the `failed` one would pass now."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)
@@ -140,7 +139,7 @@ def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[s
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Return the words without the program's folder and without wrappers that do not matter."""
+    """Return the words without the program's folder and without wrappers that change no result."""
     bare, behind = list(words), list(words)
     while behind:
         bare = behind

@@ -123,7 +123,7 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
         is_program = words[0].rpartition("/")[2] == program or program in _RUNNERS
         if not is_program or (platform and words[0] != platform):
             continue
-        if words in (("vercel",), ("vite",), ("surge",)):  # only if they have no subcommand
+        if words in (("vercel",), ("vite",), ("surge",)):  # only without a subcommand
             is_meant = program == words[0] == call.words[0]
             is_meant = is_meant and len(programs.plain_words(call.words)) == 1
         else:
@@ -396,7 +396,7 @@ def reason_denied(applied: Sequence[Applied]) -> str:
 
 
 def question(applied: Sequence[Applied]) -> str:
-    """Return the question whether a call is allowed, with the user's and the team's rules."""
+    """Return the question to the user about a call to which own or team rules apply."""
     theirs = [rule for rule in applied if rule.record.source == models.OTHERS]
     own = [rule for rule in applied if rule not in theirs]
     parts = [_question(own, "you have")] if own else []

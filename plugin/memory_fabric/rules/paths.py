@@ -140,7 +140,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a path or a folder above it (without `/`, at any depth)."""
+    """Return True if a pattern (without `/`: at any depth) matches a path or a folder above it."""
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:

@@ -1,4 +1,4 @@
-"""The programs that a command really runs, without wrappers, and alike for all package managers.
+"""The programs that a command really runs, without wrappers, in one form for all package managers.
 
 A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
 package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the

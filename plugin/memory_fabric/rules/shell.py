@@ -24,7 +24,7 @@ _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac 
 # Words that begin a header; it extends to the next separator and is not a command.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
-# Stands in a word where the shell splits it into several words.
+# Marks the positions in a word at which the shell splits the word.
 _SPLIT = "\0"
 UNKNOWN = "$"
 # The connector of a command in a substitution: its output is used, but its status is lost.
@@ -36,8 +36,7 @@ SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """A simple command: its words, the folder in which it runs, and the files to which it
-    redirects.
+    """A simple command: its words, its folder, and the files to which its output is redirected.
 
     `folder` is '' if it is unknown. `stdin` is the input of the command, if that is known. `raw`
     contains the words as written, with prefixes and input files. `after` is the connector that
@@ -67,7 +66,7 @@ class _Pending:
 
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
-    """Return the simple commands of a line; `depth` says how deeply other lines contain it."""
+    """Return the simple commands of a line; `depth` is the number of commands that contain it."""
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
@@ -197,7 +196,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # for a group
+                before.after = sign if before.after in ")\n;" else before.after  # after a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)

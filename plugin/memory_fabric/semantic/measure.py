@@ -1,5 +1,4 @@
-"""Similarity of meaning for recall if the extra is installed; other packages import this module
-only.
+"""Similarity of meaning for recall if the extra is installed; others import only this module.
 
 `measure_for` costs only a few stats; numpy and the model are loaded for the first question.
 """
@@ -35,7 +34,7 @@ _measures: dict[str, Measure] = {}
 
 
 class Measure:
-    """Finds stored texts similar to a question; finds none if the model cannot be loaded."""
+    """A finder of stored texts similar to a question; it finds none if the model is unusable."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         self._files = (weights, tokenizer)
@@ -68,7 +67,7 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row) of the most similar rows, at most `most[table]` of each table."""
+        """Return (table, row) of the rows nearest to a question, at most `most[table]` of each."""
         if not self.ready():
             return []
         from memory_fabric.semantic.vectors import Matrix  # imported late: this loads numpy

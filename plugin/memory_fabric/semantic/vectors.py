@@ -83,8 +83,7 @@ class Matrix:
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
         """Return (kind, row) of the rows most similar to a question's vector, most similar first.
 
-        At most `most[kind]` rows of each kind are returned, with a cosine similarity of at least
-        `floor`.
+        At most `most[kind]` rows of each kind are returned; their similarity is at least `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -213,7 +212,7 @@ def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
 
 
 def lock(settings: config.Settings) -> files.Locked:
-    """Return the lock that only one embedding process can have; update its file's time."""
+    """Return the lock that only one embedding process can acquire; set its file's time to now."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):
         os.utime(path)

@@ -20,11 +20,11 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# Seconds to wait for an earlier event; without the server, a hook takes about as long to start.
+# Seconds to wait for an earlier event to finish; a hook process takes about as long to start.
 TURN_S = 0.025
 # Timeout in seconds for reading from a hook, because a hook sends without delay.
 SAY_S = 1.0
-# A hook waits this much longer than its event may take, and then revokes the event; the maximum.
+# A hook waits this much longer than its event may take, at most MAX_LIMIT_S, and then revokes it.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
 # A prompt has at least this many seconds. On a loaded machine the start of the hook may use up the
 # event's time limit, but the work is short, and the client waits longer than the limit.
@@ -40,7 +40,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), *(os.pardir,) * 
 
 
 class Live:
-    """Listens for the hooks of one Claude Code process; none of its methods raises an exception."""
+    """The listener for the hooks of one Claude Code process; its methods never raise an error."""
 
     def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
@@ -84,7 +84,7 @@ class Live:
                     if self._bound == _identity_of(self._path):
                         files.remove(self._path)
             except OSError:
-                pass  # the next server of this client replaces the socket
+                pass  # the next server in this home deletes the socket
             self._socket.close()
         self._turn.acquire(timeout=grace_s)
 
@@ -249,7 +249,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has revoked its event. A hook that was killed has not."""
+            """Return True if the hook has revoked its event; a killed hook cannot do so."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:

@@ -32,7 +32,7 @@ IDLE_S = 1.0
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# A job, True if it writes, its callback, and a function that returns if the job is still wanted.
+# A job, whether it writes, its callback, and a test whether the job is still wanted.
 Item = tuple[Job, bool, Done, Callable[[], bool] | None]
 
 
@@ -156,7 +156,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return in how many seconds the other tiers must be written; None if they need not be."""
+        """Return the seconds until the other tiers must be written; None if nothing is due."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([self._idle_s] if self._changed else [])], default=None)
@@ -244,7 +244,7 @@ EVERY_S = 0.5
 
 
 class Watch:
-    """Looks regularly for changes by other processes, and calls `tell` after a change."""
+    """A regular check for changes by other processes; it calls `tell` after a change."""
 
     def __init__(self, store: StoreThread, tell: Callable[[], None]) -> None:
         self._store, self._tell = store, tell
@@ -254,7 +254,7 @@ class Watch:
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
-        """Add a subscriber, which is told of all changes after this mark."""
+        """Add a subscriber to the changes after this mark."""
         with self._lock:
             self._wanted += 1
             if self._wanted > 1:
@@ -282,6 +282,6 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """Return a value that changes with every operation: each database's path and last number."""
+    """Return a value that changes with every operation: databases' paths and last operations."""
     rows = ((db.path, db.row("SELECT max(seq) FROM operations")) for db in memory.databases())
     return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

@@ -1,7 +1,6 @@
 """The graph as a self-contained HTML page, with its library and data, or as a Mermaid flowchart.
 
-The page loads nothing from other sites. A flowchart shows the whole graph, or one entity and its
-neighbours.
+The page loads nothing from other sites. A flowchart shows the graph or one entity's neighbours.
 """
 
 import base64

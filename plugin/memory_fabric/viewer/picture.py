@@ -34,7 +34,7 @@ MAX_TOUCHED = 100
 MAX_STEPS = 3
 # At most this many items of each kind are listed for review; the totals count all items.
 MAX_DUE = 200
-# How many of the newest records are compared for near duplicates; this is slow, and frequent.
+# How many of the newest records are compared for near duplicates, which takes time at each change.
 MAX_COMPARED = 500
 # The page shows the benefit of the memory in this many seconds, including the current week.
 WORTH_S = 8 * counts.WEEK_S
@@ -171,7 +171,7 @@ def candidate(record: Record) -> Json:
 
 
 class _Row(NamedTuple):
-    """An entity of one or more databases; `keys` are the kinds of databases and its row ids."""
+    """An entity; `keys` has (kind of database, row id) for each database in which it exists."""
 
     name: str
     type: str

@@ -53,7 +53,7 @@ HOLDER = "memory_fabric.holder"
 
 
 class ResponseSender:
-    """Sends a response with security headers, and cuts it off if the key of `holder` is deleted."""
+    """A sender that adds security headers, and ends the response if `holder`'s key is deleted."""
 
     def __init__(self, send: Send, keys: Keys | MemberKeys) -> None:
         self._send, self._keys = send, keys
@@ -62,7 +62,7 @@ class ResponseSender:
 
     async def __call__(self, message: Message) -> None:
         if self._is_over:
-            return  # `receive` tells the application that the client disconnected
+            return  # the response has been cut off
         if message["type"] == "http.response.start":
             self.has_begun = True
             own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
@@ -77,8 +77,7 @@ class Names:
     """The allowed Host headers and origins of this server; `host` is its address as in a URL.
 
     A name in `allowed` matches without a port (for a server behind TLS) and with the server's port.
-    If the name contains a port, it matches only with that port. Raises BadInput for an invalid
-    name.
+    A name with a port matches only with that port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -122,7 +121,7 @@ class Rate:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Return in how many seconds this holder may send a request; 0 counts this request."""
+        """Return the seconds until this holder may send a request; if 0, count this request."""
         now = self._clock()
         if len(self._buckets) > MAX_HOLDERS:
             self._buckets.clear()

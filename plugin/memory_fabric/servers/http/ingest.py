@@ -43,16 +43,16 @@ SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
 # The worker has a lower priority, because senders wait for the server but nobody for the worker.
 NICE = 10
-# Seconds before a worker that ended is restarted; the pause doubles each time, up to the second.
+# The first and longest pause in seconds before a worker is restarted; the pause doubles each time.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# After a worker ran for at least this many seconds, the pause starts again at its first value.
+# A worker that ran for at least this many seconds resets the pause to its first value.
 LONG_S = 30.0
 # Seconds for the worker to finish its text at shutdown; a killed worker's text is processed later.
 END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """Writes ingested texts in batches; `on_accepted` is called after each commit."""
+    """A writer of ingested texts in batches; `on_accepted` is called after each commit."""
 
     def __init__(
         self,
@@ -63,8 +63,7 @@ class BatchedWriter:
         *,
         check: Callable[[], None] | None = None,
     ) -> None:
-        # This thread only commits texts. The worker that processes them also writes the other
-        # tiers.
+        # This thread only commits texts. The worker that processes them also writes other tiers.
         self._thread = store_thread.StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
@@ -98,7 +97,7 @@ class BatchedWriter:
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> ingest_queue.Backlog:
-        """Return how many texts are waiting and being processed. Raises FabricError."""
+        """Return the numbers of texts that are waiting and in progress. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
@@ -110,7 +109,7 @@ class BatchedWriter:
             why, is_proven = await self._thread.ask(
                 lambda memory: _complaint(memory, proof_bytes), at_once=False
             )
-            # If no test write was made, the value stays, as another write may have failed since.
+            # Without a test write the value stays, because another write may have failed since.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False

@@ -71,7 +71,7 @@ def kept(home: str) -> tuple[KeptKey, ...]:
 
 
 def make(home: str, name: str) -> str:
-    """Create and return a permanent key; its name is `key-1` or so if `name` is empty.
+    """Create and return a permanent key; if `name` is empty, it is named `key-1` or similar.
 
     Raises BadInput if the name is invalid or in use, or StoreUnavailable.
     """
@@ -203,7 +203,7 @@ class MemberKeys:
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY for an impossible length."""
+        """Return the digest of a key or cookie in hexadecimal; NOBODY if its length is invalid."""
         return digest_of(key) if 0 < len(key) <= MAX_KEY_CHARS else NOBODY
 
     holder_by_cookie = holder
@@ -217,7 +217,7 @@ class MemberKeys:
 
 
 def cookie_of(key: str) -> str:
-    """Return the cookie that stands for a key in a browser; it is the same in every process."""
+    """Return the cookie that a browser sends instead of a key; it is the same in every process."""
     return sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 

@@ -74,7 +74,7 @@ class LocalStore(Store):
         self.more_routes = [Route("/api/changes", self._change, methods=["POST"])]
 
     async def begin(self) -> None:
-        """Start the worker if texts are waiting; an error is left to later requests to report."""
+        """Start the worker if texts are waiting; ignore errors, which later requests report."""
         try:
             backlog = await self.writer.backlog()
             if backlog.waiting or backlog.working:
@@ -114,7 +114,7 @@ class LocalStore(Store):
         """Return the manager of MCP sessions, all of which use the served memory."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # slow to import
+        from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
         author, origin = self._settings.author, self._settings.origin
         by = Provenance(source="mcp", trust="tool", author=author, origin=origin)

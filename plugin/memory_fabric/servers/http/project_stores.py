@@ -58,7 +58,7 @@ class ProjectStores:
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
-        """Return a job's result as JSON. Set `changes` if the job writes. Raises its errors."""
+        """Return a job's result as JSON, or raise its error. Set `changes` if the job writes."""
         store = await self._store_of(project)
 
         def visible(memory: Memory) -> Any:
@@ -82,7 +82,7 @@ class ProjectStores:
             raise errors.NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            from memory_fabric.store.projects import home_projects  # rarely needed
+            from memory_fabric.store.projects import home_projects  # imported late: rarely needed
 
             home_projects.memory_of(self._settings, project_id).close()  # fails on an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
@@ -115,7 +115,7 @@ def recalled(
 
 def picture(memory: Memory) -> dict[str, Any]:
     """Return the whole memory as the JSON from which the page draws its graph."""
-    from memory_fabric.viewer.picture import picture as drawn  # for the first question only
+    from memory_fabric.viewer.picture import picture as drawn  # imported for the first question
 
     return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
@@ -148,7 +148,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and proposed links; in an isolated domain, only that domain."""
+    """Return the home's projects and proposed links; in an isolated domain, only its own data."""
     from memory_fabric.recall import review  # imported only for the first question
     from memory_fabric.store.projects import home_projects
     from memory_fabric.viewer.picture import candidate, presentable
@@ -167,7 +167,7 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
 
 
 MAX_READERS = 32
-# Seconds before a new attempt to start a reader; the pause doubles each time, up to the second.
+# The first and longest pause in seconds before a reader is restarted; the pause doubles each time.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A reader that has not answered after this many seconds is killed; its disk may not respond.
 ANSWER_S = 30.0

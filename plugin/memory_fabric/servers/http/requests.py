@@ -1,5 +1,4 @@
-"""Validation of requests: bodies must be complete, not too large and not too slow, and body and
-parameters must match a model.
+"""Validation of requests: limits on a body's size and time, models of bodies and parameters.
 
 In an ingested text, unknown fields are ignored and null counts as absent, so that senders of other
 releases are accepted. In other requests, unknown fields are refused.
@@ -29,7 +28,7 @@ MAX_BYTES = 1 << 20
 # Seconds within which the whole body must arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of the steps that pydantic adds to a field's path for types within types.
+# Prefixes of the names that pydantic gives to the variants of a type.
 _INNER = ("constrained-", "function-", "list[")
 # A sender's time may lie this far in the future, because of inexact clocks and time zones.
 MAX_AHEAD = timedelta(days=1)
@@ -287,7 +286,7 @@ PageChange = EditBody | RecordBody | BroughtBody | ForgetBody | MergeBody | Undo
 
 
 class ChangeBody(pydantic.RootModel[Annotated[PageChange, Field(discriminator="action")]]):
-    """Request for one change of the memory, of any of the kinds above."""
+    """Request for one change of the memory: edit, keep, drop, forget, merge, undo and so on."""
 
 
 def _usable(value: str) -> str:

@@ -114,7 +114,7 @@ def of_error(error: Exception) -> Response:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """Return the response for an error of an endpoint, an unknown path, or a method not allowed."""
+    """Return the response for an error of an endpoint, an unknown path or a disallowed method."""
     return of_error(error)
 
 

@@ -30,7 +30,7 @@ from memory_fabric.viewer.page import page
 # Anyone may ask whether the server is ready, so this is checked at most once in LOOK_EVERY_S; a
 # check that takes longer than PATIENCE_S counts as failed.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
-# The SDK's own limit; it is higher than MAX_BYTES because a graph is larger than a text.
+# The SDK's own limit; it is higher than that of ingest, because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
@@ -247,7 +247,7 @@ def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths (by default all). Ingest may need no key."""
+    """Return the OpenAPI description of these paths (default: all); ingest with or without keys."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

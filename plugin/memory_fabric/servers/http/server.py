@@ -41,13 +41,13 @@ MAX_REQUEST_BYTES = 16 << 10
 ANSWERS_GRACE_S = 1
 # A worker that takes more seconds to end, because it waits for a database statement, is killed.
 END_S = 10.0
-# The default limit of processes: each needs about 45 MB once it answers questions.
+# The maximum number of processes by default, because each needs about 45 MB under load.
 MOST_BY_DEFAULT = 4
-# Seconds until a complete request must have arrived, also after the previous response.
+# Seconds for a complete request to arrive, counted from the connection or the last response.
 ASKING_S = 5.0
 # Seconds for a client to read the part of a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# At most this much of a refused body is still read, so that its sender receives the response.
+# At most this many bytes of a refused body are still read, so that its sender sees the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
@@ -84,7 +84,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class Listener:
-    """A listening socket; `allowed` has more names for Host headers.
+    """A listening socket; `allowed` lists additional names for the Host header.
 
     Raises CannotListen, and BadInput for an invalid address or name.
     """
@@ -235,9 +235,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings, with limits and no trusted proxies. If `workers` is not 0, `app`
-    is a factory.
-    """
+    """Return uvicorn's settings: limits, no trusted proxies. With workers, `app` is a factory."""
     return uvicorn.Config(
         app,
         factory=workers > 0,
@@ -258,7 +256,7 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections with a slow request or a response read too slowly."""
+    """HTTP/1.1 protocol that closes a connection on a slow request or a slowly read response."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -269,7 +267,7 @@ class PatientProtocol(H11Protocol):
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request. At the limit, close the connection that has waited longest."""
+        """Wait for a request; if there are too many connections, close the one waiting longest."""
         super().connection_made(transport)
         self._waits_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
@@ -289,7 +287,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # client still sends a refused body
+        if answered and self.conn.their_state is h11.SEND_BODY:  # a refused body still arrives
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()

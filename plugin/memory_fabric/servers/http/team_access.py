@@ -64,8 +64,7 @@ class Access:
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
         """Run `job(memory)` as the member whose key has this digest, and return the job's value.
 
-        Either all writes of the job are committed or none. Raises Unauthorized, Forbidden,
-        FabricError.
+        All writes of the job are committed, or none. Raises Unauthorized, Forbidden, FabricError.
         """
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
@@ -104,7 +103,7 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return a function that answers a request on a connection once it shows `state`."""
+        """Return a function that answers a request on a connection whose server shows `state`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S

@@ -29,7 +29,7 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """A key's holder and rights; `state` grows with each change of what the space shows."""
+    """The holder of a key; `state` grows with each visible change of the space."""
 
     space: str
     member: str

@@ -222,7 +222,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements that an operation lists, or all about its entities."""
+    """Withdraw the member's statements that an operation lists, or all those about its entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
@@ -274,7 +274,7 @@ def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]
 
 
 def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
-    """Return the names under which an entity was stated, spelled exactly like this."""
+    """Return those of the names that are exactly the name of a stated entity."""
     keys = {wire.key_of_entity(name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 

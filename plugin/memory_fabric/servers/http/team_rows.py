@@ -25,9 +25,9 @@ from memory_fabric.store.queries.search import EVERYTHING, Candidate
 STORE = SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
-# The values of trust that are accepted in the part of a record that is private to its author.
+# The values of trust that are accepted from the caller's own records.
 TRUSTS = frozenset(("user", "assistant", "tool"))
-# How many statements of each kind are read about a list of entities.
+# Maximum number of statements of each kind that are read about a list of entities.
 MAX_ABOUT = 10_000
 COUNTED = {"records": wire.RECORD, "entities": wire.ENTITY}
 COUNTED |= {"observations": wire.OBSERVATION, "relations": wire.RELATION}
@@ -269,7 +269,7 @@ class SpaceQueries:
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[Row]:
-        """Return these rows, but one for each key: the caller's own, or else the oldest."""
+        """Return one of the rows with these ids for each key: the caller's own, else the oldest."""
         chosen: dict[str, Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self._member):

@@ -42,7 +42,7 @@ from memory_fabric.store.queues import ingest_queue
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
-# What a browser can draw and search smoothly; a search by the server finds older memories too.
+# The page gets at most this much, to draw and search it smoothly; the server's search finds more.
 LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "

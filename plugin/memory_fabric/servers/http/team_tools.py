@@ -147,7 +147,7 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
-    """Return these entities, in this order, and their relations (only `outgoing` ones if set)."""
+    """Return these entities in this order, with their relations (if `outgoing`, only from them)."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[models.Relation, None] = {}
@@ -173,10 +173,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
 
 
 def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
-    """Return the record whose id ends with this text; [] if the text does not look like an id.
-
-    Raises NotFound, or BadInput if several records match.
-    """
+    """Return the record whose id ends with `text`; [] if it is no id. Raises NotFound, BadInput."""
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
         return []
@@ -208,9 +205,8 @@ class _Failed(Exception):
 
 
 def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the handler of MCP over streamable HTTP. Each request runs as the member of its key.
-    There are no MCP sessions or subscriptions, because only one of the server's processes would
-    know them.
+    """Return the handler of MCP over streamable HTTP. A request runs as its key's member. There are
+    no MCP sessions and subscriptions, because only one of the server's processes would know them.
     """
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""The graph as the nine graph tools show it: project and user combined; whole, by name or by
-search.
+"""The graph as the nine graph tools show it: project and user combined, in pages.
 
 An answer is a page: as many whole entities, with their relations, as fit, and the position at which
 the next page starts. If an entity does not fit into a page, its first page contains only the
@@ -74,7 +73,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities with these names, and a note on others (MEM-07, MEM-08)."""
+    """Return a page of the entities with these names; note what is missing (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)
@@ -88,8 +87,7 @@ def opened(
 def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities that match a query, best first, and a note if more match
-    (MEM-07).
+    """Return a page of the entities that match a query, best first, and a note (MEM-07).
 
     An entity matches if it contains the query as a substring (like in the reference server), a
     common alias of it (k8s, Kubernetes), or all its words. If fewer than `enough` entities match,
@@ -218,12 +216,10 @@ def page(
     outgoing: bool = False,
     whole_first: bool = False,
 ) -> Page:
-    """Fill a page with entities, given as (position, name), from `start` on, and with their
-    relations.
+    """Fill a page with entities, given as (position, name) from `start` on, and their relations.
 
-    `opener` reads the entities. If `outgoing` is set, a relation is listed only with its source, so
-    only on one page. If `whole_first` is set, the first entity keeps all observations even if it is
-    too long.
+    `opener` reads the entities. If `outgoing`, a relation is listed only with its source, so on one
+    page. If `whole_first`, the first entity keeps all observations even if it is too long.
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations

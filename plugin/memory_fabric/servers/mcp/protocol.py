@@ -35,7 +35,7 @@ GRAPH = {
     "mimeType": JSON_TYPE,
 }
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-# Errors for a request that belongs to the other protocol era than its connection.
+# Errors for a request that belongs to another protocol era than its connection.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"

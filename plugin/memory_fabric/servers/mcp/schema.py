@@ -233,8 +233,7 @@ TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the reference server's wording, with JavaScript's names of
-    types.
+    """Yield the errors of a value in the reference server's wording, with JavaScript type names.
 
     For example `Invalid input: expected string, received number at entities[0].name` (MEM-12).
     Keywords other than type, enum, minimum, maximum, items, properties and required are ignored.

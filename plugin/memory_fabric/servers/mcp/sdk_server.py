@@ -79,7 +79,7 @@ async def resource_read(
 
 
 class MemoryServer:
-    """Handles the MCP requests of all clients to one memory; `server` is the SDK's server."""
+    """The handlers of all clients' MCP requests to one memory; `server` is the SDK's server."""
 
     def __init__(self, store: StoreThread, said_by: models.Provenance) -> None:
         self._store = store

@@ -18,7 +18,7 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
-# Makes a result from the value or error of a job; None if the response is sent later.
+# A function that makes a result from a job's value or error; None if the response follows later.
 Finish = Callable[[Any, BaseException | None], Result | None]
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -179,7 +179,7 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # nothing that this client listens for ever changes
+            begun()  # all that this client listens for is constant
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
         """Start to watch for changes made from now on, then respond with the result of `begun`."""

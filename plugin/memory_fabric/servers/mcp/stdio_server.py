@@ -139,7 +139,7 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """Writes lines without ever blocking the sender; `gone` is called if the client has gone."""
+    """A writer of lines that never blocks the sender; `gone` is called if the client has gone."""
 
     def __init__(self, handle: int, gone: Callable[[], None]) -> None:
         self._handle, self._gone = handle, gone

@@ -30,7 +30,7 @@ MAX_NAME_CHARS = 80
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Create entities; return the new ones. Notes list merged ones and name variants (MEM-01)."""
+    """Create entities; return the new ones. Notes list existing ones and similar names (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
     merged, variants = result.get("merged", ()), result.get("variants", {})
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
@@ -82,7 +82,7 @@ def whole_graph(memory: Memory) -> str:
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """Return the readable databases. Raises StoreUnavailable if errors leave none."""
+    """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -241,7 +241,7 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Handles MCP requests to a memory; `place` is the client's folder, or '' for the project's."""
+    """Handler of MCP requests to a memory; `place` is the client's folder, '' for the project's."""
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
         self._said_by, self._place, self._watch = said_by, place, watch
