@@ -184,7 +184,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):
-            return bindings  # a file that cannot be run, or a name in the code
+            return bindings  # a file that cannot be run, or an identifier
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
             words[at] = "*"  # a placeholder

@@ -22,7 +22,7 @@ _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
 # Commands that only shorten or save the output of another one.
 _FILTERS = words_of("filters")
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` counts as `pytest`; but `sudo make` does not count as `make`, which may fail.
+# `uv run pytest` counts as `pytest`; `sudo make` does not count as `make`, because `make` may fail.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
 # Runners that check everything if they have no arguments; if they pass, each part has passed.

@@ -116,7 +116,7 @@ def _is_form(said: str, word: str) -> bool:
 def _plain(word: str) -> str:
     if word.isascii():
         return word
-    import unicodedata  # rarely needed: most prompts are ASCII
+    import unicodedata  # imported late: most prompts are ASCII
 
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# The minimum cosine similarity of a text that shares no word; most unrelated texts have less.
+# Minimum cosine similarity of a text that shares no word with the question; most others have less.
 FLOOR = 0.25
 # The maximum number of hits embedded for a question; each takes 5 to 10 ms.
 MAX_FRESH = 24

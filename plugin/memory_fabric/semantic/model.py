@@ -71,7 +71,7 @@ class Model:
             raise ValueError(f"{tokenizer} does not belong to {weights}")
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Return an array of 32-bit floats, whose rows are the texts' vectors, of length 1."""
+        """Return the texts' vectors, each of length 1, as the rows of an array of 32-bit floats."""
         # Remove lone surrogates, which the tokenizer does not accept.
         sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(sound)]

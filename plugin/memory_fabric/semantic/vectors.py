@@ -49,7 +49,7 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Return the stored vectors with these keys: ids of records or turns, or observations' rows."""
+    """Return the vectors by their keys: ids of records and turns, row numbers of observations."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",

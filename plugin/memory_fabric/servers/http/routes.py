@@ -247,7 +247,7 @@ def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths (default: all); ingest with or without keys."""
+    """Return the OpenAPI description of these paths (default: all), and if ingest needs keys."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

@@ -55,7 +55,7 @@ class Access:
         self.settings, self.space = settings, space
         self.primary = Connections(dsn, insecure=insecure)
         self._replica = Connections(read, insecure=insecure) if read else None
-        # Why the replica is not used ("" if it is), and when it may be tried again.
+        # Why the replica is not used ("" if it is used), and when it may be tried again.
         self.without_replica, self._retry_at = "", 0.0
         self._vocabulary = team_words.Vocabulary()
         self._answers: dict[Hashable, tuple[int, float, Any]] = {}

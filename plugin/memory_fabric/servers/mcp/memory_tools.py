@@ -80,7 +80,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     said_by = said_by._replace(trust=REMEMBER_TRUST)
     by, record, quoted = _by_words(memory, arguments, said_by, record)
     replaced = _replaced(memory, arguments, record)
-    from memory_fabric.capture.notes.replaced import refusal  # rarely needed
+    from memory_fabric.capture.notes.replaced import refusal  # imported late: rarely needed
 
     stated = record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
     not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]

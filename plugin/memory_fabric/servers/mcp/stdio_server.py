@@ -87,7 +87,7 @@ def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
     """Exchange data with shared logs from now on, if this home is linked to any; costs a stat."""
     if not os.path.exists(os.path.join(home, config.TIES)):
         return False
-    from memory_fabric.sharing.team import follower  # imports a database driver
+    from memory_fabric.sharing.team import follower  # imported late: it loads a database driver
 
     follower.start(working_folder.settings)
     return True
@@ -103,7 +103,7 @@ def _leave(store: store_thread.StoreThread, live: Live | None, grace_s: float) -
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.graph_file.mirror import open_mirrored  # rarely needed
+        from memory_fabric.store.graph_file.mirror import open_mirrored  # late: rarely needed
 
         return open_mirrored(
             settings,

@@ -213,7 +213,7 @@ def call(
     if not memory.settings.reads and name in READERS:
         return jsonrpc.failure(str(switches.off_error(memory.settings)))
     if name in READING and stated_domain(arguments):
-        from memory_fabric.store.scoped_memory import within  # rarely needed
+        from memory_fabric.store.scoped_memory import within  # imported late: rarely needed
 
         memory = within(memory, (stated_domain(arguments),))
     try:
