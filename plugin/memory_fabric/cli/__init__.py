@@ -1,4 +1,4 @@
-"""The command line `memory-fabric`, with one module per subject of commands."""
+"""The command line `memory-fabric`; each module of `commands` covers one subject."""
 
-# Environment variable set by the script that `completion` prints, when the shell asks to complete.
+# Environment variable with which the shell script of `completion` asks for completions.
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"

@@ -1,4 +1,4 @@
-"""The typer application, created from the table of commands."""
+"""The typer application, built from the table of commands in `registry`."""
 
 import importlib
 import inspect
@@ -12,14 +12,14 @@ from typer.core import TyperGroup
 from memory_fabric import __version__
 from memory_fabric.cli.registry import COMMANDS
 
-# Click does not rewrap a paragraph that begins with this marker.
+# A marker at the beginning of a paragraph, which keeps Click from rewrapping the paragraph.
 VERBATIM = "\b\n"
 INDENT = "    "
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 
 
 class GroupedCommands(TyperGroup):
-    """A typer group whose help lists the commands by panel, without shortening their summaries."""
+    """A typer group whose help lists the commands by panel, with their summaries in full."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the summaries of all commands, with one section per panel."""
@@ -32,7 +32,7 @@ class GroupedCommands(TyperGroup):
 
 
 def build(names: Collection[str] = ()) -> typer.Typer:
-    """Build the application with the named commands, or all; import only the modules needed."""
+    """Build the application with the commands of these names, or all; import only their modules."""
     rendered = sys.stdout.isatty()
     app = _bare(rendered=rendered)
     for command in COMMANDS:
@@ -58,10 +58,10 @@ def _texts(function: Callable[..., Any], *, rendered: bool) -> dict[str, Any]:
 
 
 def listing() -> typer.Typer:
-    """Build the application for `--help`: names and summaries only, without importing commands."""
+    """Build the application for `--help`: only names and summaries; no command is imported."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # This placeholder is never called: main builds an application with the real command.
+        # This placeholder is never called, because `main` builds another application for commands.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 
@@ -94,7 +94,7 @@ def _top(
 
 
 def split_examples(text: str) -> tuple[str, str]:
-    """Split a help text into its prose and its examples, with the line that introduces them."""
+    """Split a help text into its prose and its examples (with a line that introduces them)."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:
@@ -105,7 +105,7 @@ def split_examples(text: str) -> tuple[str, str]:
 
 
 def format_help(text: str, *, rendered: bool) -> str:
-    """Format a help text for `--help`; examples remain verbatim or become Markdown code blocks."""
+    """Format a help text for `--help`; if `rendered`, examples become Markdown code blocks."""
     parts = text.split("\n\n")
     for n, part in enumerate(parts):
         if part.startswith(INDENT):

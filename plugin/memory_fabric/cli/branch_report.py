@@ -1,6 +1,6 @@
 """Report for `review --branch`: how a branch changes the records that a project shares by git.
 
-Both versions are read from git as claims of their authors; this machine's memory is not read.
+Both versions of the shared file are read from git; this machine's own memory is not used.
 """
 
 import os
@@ -19,7 +19,7 @@ from memory_fabric.store import records
 from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.text import cut, many, one_line
 
-# Base branches to try in this order if the user specifies none.
+# Base branches that are tried in this order if the user does not specify one.
 BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
 GIT_S = 30
 MAX_TEXT_CHARS, MAX_FILES = 300, 3
@@ -28,19 +28,19 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 class BranchReport(NamedTuple):
-    """The records of a branch, compared with those of the commit where the branch began."""
+    """The shared records of a branch, compared with the commit where the branch began."""
 
     base: str
     added: tuple[Record, ...]
-    changed: tuple[tuple[Record, Record], ...]  # (old, new)
-    withdrawn: tuple[Record, ...]  # removed
-    contradictions: tuple[tuple[Record, Record], ...]  # (new, old)
-    stale: tuple[tuple[Record, tuple[str, ...]], ...]  # with changed files that they mention
+    changed: tuple[tuple[Record, Record], ...]  # pairs (old, new)
+    withdrawn: tuple[Record, ...]  # records that the branch removes
+    contradictions: tuple[tuple[Record, Record], ...]  # pairs (new, old)
+    stale: tuple[tuple[Record, tuple[str, ...]], ...]  # each with its changed files
     unreadable: int
 
 
 def of_branch(project: Project, base: str) -> BranchReport:
-    """Compare HEAD with its merge base with `base` or a usual base branch. Raises BadInput."""
+    """Compare HEAD with the commit where it left `base`, or else a usual base. Raises BadInput."""
     places = [base] if base else BASES
     begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
     commit = next((found.decode().strip() for found in begun if found), "")
@@ -120,7 +120,7 @@ def as_json(report: BranchReport) -> dict[str, Any]:
 
 
 def _git(project: Project, *words: str) -> bytes:
-    """Return git's output, b"" if git fails. No program specified by the repository is run."""
+    """Run git without any program that the repository configures; return its output, or b""."""
     git = shutil.which("git")
     if git is None:
         raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
@@ -131,7 +131,7 @@ def _git(project: Project, *words: str) -> bytes:
 
 
 def _records(content: bytes) -> tuple[dict[str, Record], int]:
-    """Return the records in a shared file by id, and the number of lines that cannot be parsed."""
+    """Return the records of a shared file by id, and how many of its lines cannot be parsed."""
     claims, unreadable = claims_read.claims_in(content)
     found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
     return found, unreadable
@@ -145,5 +145,5 @@ def _said(record: Record) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return another author's text escaped for Markdown, so that @names do not notify anyone."""
+    """Escape another author's text for Markdown, and keep its @names from notifying anyone."""
     return _MARKS.sub(r"\\\1", cut(one_line(text), MAX_TEXT_CHARS)).replace("@", "@ ")

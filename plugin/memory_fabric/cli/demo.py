@@ -1,8 +1,8 @@
 """Demonstration of two days of work through the real hooks, with a temporary home and project.
 
-Each event runs the command from hooks.json as the client would run it, and the hook's real answer
-is displayed. Each scene ends with a claim that is checked; the exit code is 1 if a claim is false
-or a hook fails. Only the standard library is needed, because scripts/demo runs this module.
+For each event, the command in hooks.json is run as the client would run it, and its real output is
+displayed. Each scene ends with a claim that is checked; the exit code is 1 if a claim is false or a
+hook fails. Only the standard library is needed, because scripts/demo runs this module.
 """
 
 import os
@@ -53,7 +53,7 @@ ANSWER = (
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
-# The correction refers to the superseded memory by the id in the cue.
+# The correction names the memory that it replaces by the id that the hook gave in its cue.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
@@ -62,7 +62,7 @@ NOTED_CORRECTION = (
 AGENT = "database-engineer"
 AGENT_TASK = "Write the migration for the analytics tables."
 
-# Texts of memories that must be in the sessions' context.
+# Phrases from memories that must appear in the sessions' context.
 RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"
 
@@ -71,15 +71,15 @@ LABEL_WIDTH = 8
 # Width of the label column, with a space before and after the label.
 MARGIN = LABEL_WIDTH + 2
 BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
-# Timeout and interval of waiting for the backup, which a detached process makes after a session.
+# How long and how often to look for the backup that a detached process makes after a session.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
-# Facts from `memory-fabric why` to display.
+# The facts of `memory-fabric why` that are displayed.
 SHOWN_FACTS = ("why", "said by", "entities", "stored in")
 
 
 class Terminal:
-    """Standard output with at most 80 columns; coloured only in a terminal and without NO_COLOR."""
+    """Standard output with at most 80 columns; coloured in a terminal, unless NO_COLOR is set."""
 
     def __init__(self) -> None:
         columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
@@ -92,7 +92,7 @@ class Terminal:
         self.say(text, BOLD)
 
     def say(self, text: str, *styles: str, label: str = "") -> None:
-        """Print a paragraph, wrapped to the width, with a label beside it if one is given."""
+        """Print a paragraph, wrapped to the terminal's width; a label appears on its left."""
         width = self.width - (MARGIN if label else 0)
         for number, piece in enumerate(textwrap.wrap(text, width) or [""]):
             margin = f" {'' if number else label:<{LABEL_WIDTH}} " if label else ""
@@ -100,27 +100,27 @@ class Terminal:
         sys.stdout.flush()
 
     def ink(self, text: str, *styles: str) -> str:
-        """Return the text with escape codes of these styles, if colour is used."""
+        """Return the text between escape codes for these styles, or unchanged without colour."""
         codes = ";".join(styles)
         return f"\033[{codes}m{text}\033[0m" if self.colour and codes and text else text
 
 
 class Demo:
-    """One run of the demonstration, with the number of claims that failed."""
+    """One run of the demonstration; `failed` counts the claims that were false."""
 
     def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
         self.sandbox, self.terminal = sandbox, terminal
         self.failed = 0
 
     def tell(self) -> bool:
-        """Run the whole demonstration; return True if all claims are true."""
+        """Run all scenes of the demonstration; return True if all claims are true."""
         self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
         self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
         self._monday()
         self._ask_why(self._tuesday())
         self._take_back()
         for line in self.sandbox.log():
-            if OUT_OF_TIME not in line:  # on a busy machine, a later event does it
+            if OUT_OF_TIME not in line:  # harmless: on a busy machine, a later event does the work
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
@@ -145,7 +145,7 @@ class Demo:
             self.sandbox.write(MONDAY, "user", [{**result, "is_error": output == FAILURE}])
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
-        # The detached process that runs after a session's end may have no work to do.
+        # Wait for the detached process that runs after a session and backs up the databases.
         with closing(Memory.open(self.sandbox.settings())) as memory:
             paths = [database.path for database in memory.databases()]
         give_up = time.monotonic() + BACKUP_WAIT_S
@@ -263,11 +263,11 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    # According to README, a clone is installed from a folder that scripts/package creates.
+    # README: to install from a clone, first create the plugin's folder with scripts/package.
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
     terminal.say(f"Nothing is left behind. To install it: {first}".rstrip())
-    # Lines for the user to copy must not be wrapped.
+    # Lines that the user copies must not be wrapped.
     folder = os.path.join(root, "dist", "memory-fabric") if is_clone else root
     sys.stdout.write(f"  claude plugin marketplace add {folder}\n")
     sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")

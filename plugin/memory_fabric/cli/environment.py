@@ -1,4 +1,4 @@
-"""The settings of this shell and the memory of the current folder, used by all commands."""
+"""The settings of this shell and the memory of the current folder, for all commands."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings that hooks have, by default for the current folder. Raises BadInput."""
+    """Return the settings that hooks would have in this folder. Raises BadInput."""
     home = home_path(os.environ)
     above = home
     while not os.path.lexists(above):
@@ -46,7 +46,7 @@ def settings() -> Settings:
 
 
 def program(settings: Settings) -> str:
-    """Return the command that starts this program: its name if that is on the PATH, or its path."""
+    """Return the shell command that starts this program: its name if on the PATH, or its path."""
     own = os.path.join(settings.plugin_root, "bin", NAME)
     paths = (os.path.join(folder, NAME) for folder in search_path(os.environ))
     is_known = any(os.access(path, os.X_OK) for path in paths)
@@ -61,7 +61,7 @@ def plugin_root() -> str:
 
 @contextmanager
 def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
-    """Open this folder's memory, and close it after the block. Raises BadInput for a bad `step`."""
+    """Open this folder's memory for a `with` block. Raises BadInput if `step` is invalid."""
     if len(step) > 60 or not all(c.isalnum() or c in "-_." for c in step):
         remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
         raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)
@@ -75,12 +75,12 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
 
 
 def provenance(trust: str = "user") -> Provenance:
-    """Return the provenance of a command, run by a person or, with permission, by a model."""
+    """Return the provenance of changes made by a command, by default with the user's trust."""
     return Provenance(source=SOURCE, trust=trust)
 
 
 def require_user(command: str, decision: str, how: str = "") -> None:
-    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
+    """Raise BadInput in a shell that a client started, where a model may have typed the command."""
     if in_client(os.environ):
         text = f"Nothing was changed: only the user may decide {decision}."
         remedy = how or f"Run memory-fabric {command} in a terminal outside Claude Code."

@@ -1,4 +1,4 @@
-"""Formatting of records and times for people and for JSON."""
+"""Formatting of records and their facts for people and as JSON."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ __all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
 
 
 def applies_when(record: Record) -> str:
-    """Return a record's `When:` field, followed by the calls to which its rule is bound, if any."""
+    """Return the condition under which a record applies, and the calls to which it binds a rule."""
     stated = str(record.evidence.get(WHEN) or "")
     if not stated or record.type not in RULE_TYPES:
         return stated
@@ -24,7 +24,7 @@ def applies_when(record: Record) -> str:
 
 
 def said_by(record: Record) -> str:
-    """Return a phrase with a record's speaker, source, client and date."""
+    """Return a phrase that says who stated a record, through which program and client, and when."""
     program = str(record.evidence.get(IMPORTED) or "")
     name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
@@ -37,7 +37,7 @@ def said_by(record: Record) -> str:
 
 
 def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
-    """Return (name, value) pairs that `why` shows of a record; values may be ''."""
+    """Return the (name, value) pairs that `why` shows about a record; a value may be ''."""
     record = origin.record
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     status = "removed" if origin.deletion else record.status
@@ -62,15 +62,15 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 
 
 def speaker(source: str, trust: str) -> str:
-    """Return who made a statement; text that was typed is the user's even if its trust is lower."""
+    """Return a phrase for who made a statement; text that the user typed is always the user's."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 
 def relations(record: Record) -> str:
-    """Return the relations of a record, on one line."""
+    """Return the relations stated in a record, on one line."""
     return "; ".join(f"{r.source} {r.type} {r.target}" for r in record.relations)
 
 
 def replaced(records: Iterable[Record]) -> str:
-    """Return the texts and ids of the records that another record supersedes, on one line."""
+    """Return the texts and ids of superseded records, on one line."""
     return "; ".join(f"{record.what} ({short_id(record.id)})" for record in records)

@@ -1,4 +1,4 @@
-"""Import of other programs' memories and of pages: shows what is new or left out, and stores it."""
+"""Import from other programs and pages: show what is new and what is left out, then store it."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ UNCHANGED = "Nothing was changed. Without --dry-run it is imported."
 
 
 def show_places(as_json: bool) -> int:
-    """List the sources on this machine that this project can import, with a command for each."""
+    """List the sources on this machine to import from, with a command for each."""
     with environment.open_memory() as memory:
         here = here_of(memory, transcript_roots(os.environ)["codex"])
         plans, problems = [], []
@@ -57,7 +57,7 @@ def import_from(
 ) -> int:
     """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 
-    Raises BadInput, unless `yes`, if another project has the name that a source uses for this one.
+    Raises BadInput if another project of the same name may be meant; `yes` chooses this project.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -66,7 +66,7 @@ def import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), Followings()
-        # Followed instruction files come first, so that a changed line does not count as new.
+        # Update followed instruction files first, so that their changed lines do not count as new.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = follow.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
@@ -173,7 +173,7 @@ def _command(plan: Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
-    """Undo the last import, or the last run listed in another file, in all its projects."""
+    """Undo the last import in all projects; another `file` lists the runs of another command."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")
@@ -190,7 +190,8 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore (`here`: any project's); restore it unless `dry_run`."""
+    """Show what pages would restore (`here`: even another project's); restore it unless `dry_run`.
+    """
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

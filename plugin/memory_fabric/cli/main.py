@@ -1,8 +1,8 @@
 """Run a command, and turn its errors into one line on standard error and an exit code.
 
-With `--json` this line is an object with the member `error`: `code`, `name` (the option, file or
-other object of the error, or ''), `message` and `remedy`. Exit codes: 0 success, 1 failure, 2 usage
-error, 3 nothing found, 130 interrupted.
+With `--json` this line is an object with the member `error`, which has `code`, `name` (the invalid
+option or file, or ''), `message` and `remedy`. Exit codes: 0 success, 1 failure, 2 usage error, 3
+nothing found, 130 interrupted.
 """
 
 import errno
@@ -16,7 +16,7 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-# Error codes for JSON output by exit code, the same as those of the HTTP server.
+# For each exit code, the error's code in JSON, which the HTTP server uses, too.
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
@@ -35,7 +35,7 @@ REMEDIES_BY_NUMBER = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-# Environment variables in which the script of `completion` passes the words typed so far.
+# Environment variables with the words typed so far, set by the script of `completion`.
 COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 
 
@@ -43,11 +43,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     closed = sys.stdout is None
-    # Otherwise a file opened later could get the descriptor of a closed stream.
+    # Open closed streams, because otherwise another file could get their descriptors.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    # Other programs start these commands often, so skip the rest of the command line.
+    # Other programs start these three often, so skip the setup of the command line.
     if len(argv) == 1 and argv[0] in ("hook", "mcp", "statusline"):
         from memory_fabric.cli.commands import programs
 
@@ -57,19 +57,19 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(argv, FAILED, text, "Send it to /dev/null instead.")
     try:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # The encoding may lack characters.
+            if isinstance(stream, io.TextIOWrapper):  # Its encoding may lack characters.
                 stream.reconfigure(errors="replace")
-        if not sys.warnoptions:  # hide warnings of other packages
+        if not sys.warnoptions:  # hide other packages' warnings
             warnings.simplefilter("ignore")
         code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # The reader, such as `| head`, closed the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard unwritten output
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        where = str(error.filename2 or error.filename or "")  # filename2: target of a link or move
+        where = str(error.filename2 or error.filename or "")  # filename2: a link's or move's target
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
@@ -93,8 +93,8 @@ def _run(argv: list[str]) -> int:
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()  # makes app() complete the words
-        # Do not print errors while the user types.
+        completion_init()  # makes app() print completions
+        # Hide errors while the user is still typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         line = next((os.environ[name] for name in COMPLETED_LINES if name in os.environ), "")
         words = line.split()[1:]
@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
     except OSError:
         raise
     except sqlite3.Error as error:
-        from memory_fabric.store.database import translated  # imported late: only for a failure
+        from memory_fabric.store.database import translated  # imported late: only for errors
 
         return _say_error(argv, translated("the memory", error), CHECK)
     except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
@@ -143,7 +143,7 @@ def _report_bug() -> tuple[str, str]:
 
 
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
-    """Print an error with its own remedy or, failing that, its command's; return the exit code."""
+    """Print an error with its own remedy, or else a general one; return the exit code."""
     statuses = ((NotFound, NOTHING_FOUND), (BadInput, WRONG_USE), (FabricError, FAILED))
     status = next(status for kind, status in statuses if isinstance(error, kind))
     remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)

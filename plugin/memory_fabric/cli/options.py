@@ -1,4 +1,4 @@
-"""Short forms for declaring typer options and arguments, and options shared by several commands."""
+"""Functions that declare typer options and arguments, and options that several commands share."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,20 +8,20 @@ import typer
 from memory_fabric.errors import BadInput
 from memory_fabric.models import STATED_TYPES, TYPE_ALIASES
 
-# Types of records that commands accept.
+# The types of records that commands accept, with aliases.
 RECORD_TYPES = (*STATED_TYPES, *TYPE_ALIASES)
 
 
 def flag(spec: str) -> Any:
-    """Return an option without a value, given its name and help: `--yes  Do not ask.`"""
+    """Declare an option without a value from its name and help: `--yes  Do not ask.`"""
     names, _, text = _parts(spec)
     return typer.Option(False, *names, help=text)
 
 
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
-    """Return an option with a value, given its name, placeholder and help: `--type T  The kind.`
+    """Declare an option with a value from its name, placeholder and help: `--type T  The kind.`
 
-    Its default name is the parameter's. The shell completes `choices`; `more` has `min` or `max`.
+    Its default name is the parameter's. The shell completes `choices`; `more` may set `min`, `max`.
     """
     names, metavar, text = _parts(spec)
     more |= _completion(choices)
@@ -29,18 +29,18 @@ def option(spec: str, default: object = "", choices: Collection[str] = (), **mor
 
 
 def repeated(spec: str) -> Any:
-    """Return an option that can be repeated: its value is a list, or None if it is not used."""
+    """Declare an option that can be repeated; its value is a list, or None if it is not used."""
     return option(f"{spec.rstrip('.')}; can be repeated.", None)
 
 
 def argument(spec: str, default: object = ..., choices: Collection[str] = ()) -> Any:
-    """Return a positional argument, given its placeholder and help; `...` makes it required."""
+    """Declare a positional argument from its placeholder and help; by default it is required."""
     _, metavar, text = _parts(spec)
     return typer.Argument(default, metavar=metavar, help=text, **_completion(choices))
 
 
 def _parts(spec: str) -> tuple[list[str], str | None, str]:
-    """Split a specification into names, placeholder and help, at two spaces as in docopt."""
+    """Split a specification at two spaces into its names and placeholder, and its help."""
     head, gap, text = spec.partition("  ")
     words = head.split() if gap else []
     names = [word for word in words if word.startswith("--")]
@@ -59,6 +59,6 @@ STEP = option("--step NAME  Make this one step with others of the name, for `und
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:
-    """Raise BadInput if more than one of these options is used."""
+    """Raise BadInput if more than one of the options `chosen` is used."""
     if sum(map(bool, chosen)) > 1:
         raise BadInput(field, text, remedy=remedy)

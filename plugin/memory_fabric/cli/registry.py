@@ -1,4 +1,4 @@
-"""Table of commands, in the order of `--help` and docs/commands.md."""
+"""Table of all commands, in the order in which `--help` and docs/commands.md list them."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ class Command(NamedTuple):
     module: str
     function: str
     panel: str  # its section in `--help`
-    says: str  # the first line of its docstring, repeated so that `--help` imports no command
+    says: str  # the docstring's first line, repeated so that `--help` imports no command
 
 
-# Commands that are in a module named after another command.
+# Modules whose name is not that of the command, with their commands.
 _SHARED_MODULES = {
     "edit": "pin merge alias",
     "history": "why undo",
@@ -29,9 +29,9 @@ _SHARED_MODULES = {
     "upkeep": "check repair backup queue",
 }
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
-# Functions of commands whose name is a Python keyword.
+# Functions of the commands whose name is a keyword of Python.
 _FUNCTIONS = {"import": "import_file"}
-# Panels of `--help`, with commands and their summaries (the first lines of their docstrings).
+# The sections of `--help`, with the commands and the first lines of their docstrings.
 _PANELS = {
     "Ask the memory": {
         "recall": "Search memories, best match first, or list the newest.",

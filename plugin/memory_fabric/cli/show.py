@@ -18,29 +18,29 @@ from memory_fabric.errors import BadInput
 from memory_fabric.store import files
 from memory_fabric.text import neutralised
 
-# rich is imported late, because help and JSON output do not need it.
+# rich is imported only where it is used, because help and JSON output do not need it.
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     Row = Sequence[str | Text]
 
-# File name that means standard output or standard input.
+# The file name that stands for standard input or standard output.
 STREAM = "-"
-# Width outside a terminal, so that lines in logs and for models are not wrapped.
+# The width if output is not a terminal: lines in logs and for models should not be wrapped.
 PLAIN_WIDTH = 200
-# Number of spaces after a column, and least width of the last column.
+# The number of spaces after a column, and the minimum width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# If the only row has one of these values in an optional column, the column is hidden.
+# Empty values: a table with only one row omits an optional column with one of these.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Delay before a progress bar; without a terminal, interval between lines of progress.
+# Seconds before a progress bar appears, and between lines of progress without a terminal.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
-# Seconds after which a silent command shows in a terminal what it is doing.
+# Seconds after which a command without output prints in a terminal what it is doing.
 PATIENCE_S = 2.0
 
 
 def console() -> Console:
-    """Return a rich console as wide as the terminal, coloured only in a terminal."""
+    """Return a rich console: as wide as the terminal and coloured, or wide and plain elsewhere."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
@@ -48,18 +48,18 @@ def console() -> Console:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """Return attributes of an object as a dict for JSON; `names` are separated by spaces."""
+    """Return some attributes of an object as a dict; `names` are separated by spaces."""
     return {name: getattr(value, name) for name in names.split()}
 
 
 def json_out(value: Any, code: int = 0) -> int:
-    """Print a value as JSON; return the exit code, so that commands can return the call."""
+    """Print a value as JSON; return `code`, so that a command can return this call's result."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
     return code
 
 
 def line(text: str, style: str = "") -> None:
-    """Print a paragraph without control characters."""
+    """Print a paragraph after removing its control characters."""
     console().print(styled(text, style), soft_wrap=True)
 
 
@@ -70,12 +70,12 @@ def lines(texts: Iterable[str], style: str = "") -> None:
 
 
 def block(text: str) -> None:
-    """Print a block as it is given to sessions; its text must already be neutralised."""
+    """Print a block of memories as sessions get it; the text must already be neutralised."""
     console().print(_without_controls(text), soft_wrap=True)
 
 
 def styled(text: str | Text, style: str = "") -> Text:
-    """Return the text in a style, without control characters; a Text is returned as it is."""
+    """Return a str as a Text in a style, without control characters; return a Text unchanged."""
     from rich.text import Text
 
     return Text(printable(text), style=style) if isinstance(text, str) else text
@@ -84,10 +84,10 @@ def styled(text: str | Text, style: str = "") -> Text:
 def table(
     columns: Sequence[str], rows: Iterable[Row], *, lines: int = 0, optional: Collection[str] = ()
 ) -> None:
-    """Print a table with a header, whose last column takes the remaining width.
+    """Print a table with a header; the last column takes the remaining width.
 
     In a terminal, texts in the last column are cut to `lines` lines (0: not cut). An `optional`
-    column is left out if all rows have the same value in it, or if the only row has no value there.
+    column is omitted if all rows have the same value in it, or if the only row's value is empty.
     """
     from rich.table import Table
 
@@ -112,7 +112,7 @@ def table(
 
 
 def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int) -> None:
-    """Cut the last cell of each row to `lines` lines, in the width that the others leave."""
+    """Cut the last cell of each row to `lines` lines in the width that the other columns leave."""
     other_widths = sum(
         max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
         for n, name in enumerate(names[:-1])
@@ -128,7 +128,7 @@ def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, l
 
 
 def rows(lines: Iterable[Row], indent: int = 2) -> None:
-    """Print an indented table without a header and without a fixed width."""
+    """Print rows as an indented table without a header."""
     from rich.padding import Padding
     from rich.table import Table
 
@@ -146,12 +146,12 @@ def facts(*pairs: tuple[str, str]) -> None:
 
 
 def warn(text: str) -> None:
-    """Print one line on standard error; used if part of a command failed."""
+    """Print a warning on one line of standard error."""
     typer.echo(f"memory-fabric: {printable(' '.join(text.split()))}", err=True)
 
 
 def warn_all(texts: Iterable[str]) -> None:
-    """Print each failure on a line of standard error."""
+    """Print each text as a warning on a line of standard error."""
     for text in texts:
         warn(text)
 
@@ -162,7 +162,7 @@ def on(switch: bool) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask the user unless `yes`. Raises Abort if the user declines, BadInput if not a terminal."""
+    """Ask the user unless `yes`. Raises Abort if the user declines, BadInput without a terminal."""
     if not yes and not sys.stdin.isatty():
         text = "Nothing was changed: this needs a confirmation."
         raise BadInput("--yes", text, remedy="Use --yes.")
@@ -171,7 +171,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters and fence tags, which could mislead a reader."""
+    """Return a text without control characters and without tags like those around memories."""
     return _without_controls(neutralised(text))
 
 
@@ -195,25 +195,25 @@ def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> No
 
 
 def can_open_page() -> bool:
-    """Return True if standard output is a terminal and there is a display."""
+    """Return True if a browser can be opened: output goes to a terminal, and there is a display."""
     return sys.stdout.isatty() and has_display(os.environ, sys.platform)
 
 
 def open_page(address: str) -> bool:
     """Open a URL in a browser; return False if there is no browser."""
-    import webbrowser  # imported late: seldom needed
+    import webbrowser  # imported late: rarely needed
 
     return webbrowser.open(address)
 
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function of (done, total) that draws a bar, or writes lines; None if `quiet`."""
+    """Yield a function of (done, total) that shows progress; yield None if `quiet`."""
     if quiet:
         yield None
         return
     began_s = told_s = time.monotonic()
-    drawn: list[tuple[Any, Any]] = []  # the bar and its task, after the delay
+    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once drawn
 
     def update(done: int, of: int) -> None:
         nonlocal told_s
@@ -243,7 +243,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """Show `what` is being done in a terminal, if it takes longer than PATIENCE_S."""
+    """Print `what` in a terminal while the block runs, if that takes longer than PATIENCE_S."""
     told = threading.Event()
 
     def tell() -> None:

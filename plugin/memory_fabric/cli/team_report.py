@@ -1,4 +1,4 @@
-"""Exchanges with shared logs for the commands team and sync, and how their results are printed."""
+"""Exchanges with shared logs, and the output of their results, for the commands team and sync."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from memory_fabric.sharing.team.sync import Result
 from memory_fabric.sharing.team.ties import Tie
 from memory_fabric.store.memory import Memory
 
-# Timeout for another process's exchange, which usually takes less unless it reads a whole log.
+# Seconds to wait for another process's exchange; only reading a whole log takes longer.
 WAIT_S = 30.0
 
 
 def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
-    """Install an extra's packages if they are missing. Raises FabricError, OSError."""
+    """Install the packages of an extra if they are missing. Raises FabricError, OSError."""
     try:
         driver.reach(settings, kind=kind)
     except driver.DriverMissing:
@@ -31,7 +31,7 @@ def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    """Exchange memories over these links now, with a progress bar; return the results."""
+    """Exchange memories over these links to spaces, with a progress bar; return the results."""
     with show.progress_bar("Exchanging", quiet=quiet) as tell:
         return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
 
@@ -39,7 +39,7 @@ def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Resul
 def answer(
     as_json: bool, value: object, *lines: str, results: Sequence[Result] = (), next_step: str = ""
 ) -> int:
-    """Print a command's answer, JSON or lines, and the exchanges after it; return the exit code."""
+    """Print a command's answer and the results of exchanges; return the exit code."""
     if as_json:
         show.json_out(value)
         return int(any(result.failure or not result.outcome for result in results))
@@ -69,7 +69,7 @@ def results_as_json(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 
 def asked_words(stated: str) -> str:
-    """Return the words of the user's key, from the option, standard input or a prompt."""
+    """Return the 24 words of the user's key, from the option, standard input or a prompt."""
     if stated == "-" or not (stated or sys.stdin.isatty()):
         stated = sys.stdin.read().strip()
         if not stated:

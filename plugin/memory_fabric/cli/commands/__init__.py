@@ -1,1 +1,1 @@
-"""Modules with the commands, one per subject; `cli.registry` lists the commands."""
+"""The commands, one module per subject; `cli.registry` is their table."""

@@ -1,4 +1,4 @@
-"""Commands edit, pin, merge and alias: change a memory or entity, and what sessions are given."""
+"""Commands edit, pin, merge and alias: change memories and entities, and choose pinned memories."""
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.options import AS_JSON, RECORD_TYPES, STEP, argument, flag, option, repeated

@@ -25,7 +25,7 @@ PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
 )
-# Descriptions of the numbers in a preview.
+# Descriptions of the counts in the preview of a purge.
 COUNTED = {
     "records": "records that state it and are deleted",
     "entities": "entities of that name that are deleted with their observations and relations",
@@ -48,7 +48,7 @@ COUNTED = {
     "shared": "texts that other memories also contain, and stay",
     "short": "texts that are too short to search for in conversations and files",
 }
-# Descriptions of what a purge did not erase, and why.
+# Descriptions of the texts that a purge did not erase, with the reason.
 LEFT = {
     "inside": "texts with longer words that contain it, which --inside erases",
     "shared": "texts that other memories also contain",
@@ -97,8 +97,8 @@ def forget(
             matches = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
             matches = plan.find(memory, text)
-        # The preview's numbers take as long to compute as the search, so they are omitted in plain
-        # output if the matches are erased at once.
+        # Counting for the preview takes as long as the search, so plain output omits the preview if
+        # the matches are erased at once.
         is_shown = as_json or not (yes or confirm)
         preview = purging.preview(memory, matches) if purge and is_shown else None
         if confirm and matches.code != confirm:
@@ -150,7 +150,7 @@ def _purging(quiet: bool) -> Iterator[Progress | None]:
 
 
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
-    """Complete an interrupted purge, if any; return True if it was a purge of the same text."""
+    """Complete an interrupted purge, if any; return True if it had the same text as this one."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
@@ -184,7 +184,7 @@ def _show(matches: plan.Found) -> None:
         text = f"{_short(r.what)} (also about {other_names})"
         rows.append((short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text))
     if rows:
-        # Hide the text that is to be erased.
+        # Hide the text that is to be erased from the terminal.
         hidden = _words_of(matches)
         columns = ("id", "kind", "date", "memory")
         show.table(columns, [tuple(map(hidden.without, row)) for row in rows])
@@ -195,7 +195,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return the text to be purged, which must be hidden in the output."""
+    """Return a search for the text to be purged, with which the output hides that text."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

@@ -1,4 +1,4 @@
-"""Commands why, history and undo: the origin of a memory or an entity, changes, and their undo."""
+"""Commands why, history and undo: the origin of memories and entities, and changes to undo."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ from memory_fabric.store.projects import file_states
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-# Limit of changes of one step that are listed; further changes are only counted.
+# At most this many changes of one step are listed; the other changes are only counted.
 MAX_NAMED = 20
-# Prefix of the phrase for an undo; the undo of an undo is a redo.
+# The beginning of an undo's description; the undo of an undo is shown as a redo.
 UNDID = "undid: "
 INJECTION = "session agent channel at"
 FILE_STATES = {
@@ -138,7 +138,7 @@ def history(
 
 
 def _show_changes(phrases: Iterable[tuple[Change, str]]) -> None:
-    """Print changes with their phrases; if there are several authors, print the authors too."""
+    """Print changes and their descriptions, with the authors if there are several."""
     pairs = list(phrases)
     authors = {str(change.by.get("author") or "") for change, _ in pairs}
     rows = []

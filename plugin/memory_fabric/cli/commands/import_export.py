@@ -1,4 +1,4 @@
-"""Commands import and export: other programs' memories, graphs in the reference format, pages."""
+"""Commands import and export: other programs' memories, graph files and Markdown pages."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ from memory_fabric.store.graph_file.exchange import Imported
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
-# The file was written by other programs, so its statements lack the user's trust.
+# Imported statements lack the user's trust, because other programs wrote the file.
 PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
 UNREADABLE = "could not be read"
@@ -99,7 +99,7 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
 
 @contextmanager
 def _readable(source: str) -> Iterator[str]:
-    """Yield the path of a file that can be read twice; copy standard input to such a file."""
+    """Yield the path of a file that can be read twice; standard input is copied to a file."""
     if source == STREAM:
         with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)

@@ -1,4 +1,4 @@
-"""Commands hook, mcp, statusline and demo: programs that load little of the command line."""
+"""Commands hook, mcp, statusline and demo, which import little of the command line."""
 
 
 def hook() -> int:

@@ -113,7 +113,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
     why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    # The id or name that the commands why, pin, forget and history accept.
+    # The id or name that the commands why, pin, forget and history accept for this hit.
     source, _, reference = hit.id.partition(":")
     if facts.get("entityType") == "relation":
         reference = "—"

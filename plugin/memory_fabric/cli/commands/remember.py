@@ -25,7 +25,7 @@ LESSON = "What to do instead?"
 
 
 class Confirmation(NamedTuple):
-    """A stored record with the facts that its author should know."""
+    """A stored record, with facts about it that the user should know."""
 
     record: models.Record
     repeated: bool
@@ -35,7 +35,7 @@ class Confirmation(NamedTuple):
     opposite: list[models.Record]
     failures: list[str]
     left_out: int  # number of characters that were cut off
-    lacks_lesson: bool  # It failed, and no text says what to do instead.
+    lacks_lesson: bool  # The attempt failed, and no text says what to do instead.
 
 
 def remember(
@@ -86,7 +86,7 @@ def remember(
     )
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
-    # Evidence fields: when the memory applies, and other words by which it is found.
+    # Two fields of the record: when it applies, and other words by which it can be found.
     applies = redact(one_line(stated_first(when, first)))
     beside = {models.WHEN: applies, models.ALSO: redact(one_line(also))}
     stated = models.Record(
@@ -145,7 +145,7 @@ def remember(
 def _checked(
     kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
 ) -> tuple[str, str]:
-    """Return the record type ('' to infer it) and scope. Raises BadInput if options conflict."""
+    """Return the record's type ('' to infer it) and scope. Raises BadInput if options conflict."""
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
@@ -176,7 +176,7 @@ def _text(words: list[str] | None) -> str:
     if text.strip() == show.STREAM:
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
     text = one_line(without_controls(text))
-    # Search could not find a text without any letter or digit.
+    # A text without a letter or digit could never be found.
     if not any(map(str.isalnum, text)):
         remedy = 'Give a text: remember "We chose X because Y".'
         raise BadInput("text", "The text is empty.", remedy=remedy)
@@ -187,7 +187,7 @@ def _text(words: list[str] | None) -> str:
 
 
 def _cut(text: str, name: str) -> tuple[str, int]:
-    """Truncate a text with a warning; return the text and the number of characters cut off."""
+    """Shorten a long text with a warning; return the text and the number of characters cut off."""
     shortened = cut(text, MAX_TEXT_CHARS)
     left_out = len(text) - len(shortened.removesuffix("…")) if shortened != text else 0
     if left_out:
@@ -218,7 +218,7 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
-    # Redact before entities are extracted, because alone a secret may not be recognised.
+    # Redact before extracting entities, because a secret may not be recognised out of context.
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
@@ -264,9 +264,9 @@ def _show(confirmation: Confirmation) -> None:
         ("stored in", ", ".join(confirmation.tiers)),
     )
     show.lines(map(contradiction.as_line, confirmation.opposite), "yellow")
-    # Print commands that replace a record of another choice, and that add a lesson.
+    # Print the commands that replace a contradicting record and that add a lesson.
     quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
-    # Add the record's scope and domain to these commands, unless they are the defaults.
+    # Include the record's scope and domain in these commands unless they are the defaults.
     place = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place += f" --domain {stored.domain}" if stored.domain != "general" else ""
     others = (r for r in confirmation.opposite if contradiction.is_choice_against(stored, r))

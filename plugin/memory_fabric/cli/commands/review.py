@@ -1,4 +1,4 @@
-"""Commands candidates, review, stale and prune: memories to decide about, and old memories."""
+"""Commands candidates, review, stale and prune: memories that wait for a decision or are old."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ NOTHING = (
     "not note, waits here until you keep or drop it."
 )
 MAX_TEXT_CHARS = 160
-# For each kind of item: its name, and the commands by which the user decides about it.
+# For each kind of review item: its name, and the commands with which the user decides.
 TWO = "edit ID --instead-of ID, or review --holds ID"
 BROUGHT_BY = "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}"
 WITH_RULE = "review --holds ID, so that it binds, edit ID --when, or forget ID"
@@ -36,7 +36,7 @@ KINDS = {
 }
 BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, models.Record]
-# Default numbers of memories to list and to prune.
+# How many memories are listed and how many are pruned by default.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
 TYPES = sorted(models.RECORD_TYPES | models.ENTITY_TYPES | models.TYPE_ALIASES.keys())

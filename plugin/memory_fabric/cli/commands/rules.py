@@ -1,4 +1,4 @@
-"""Command rules: list bound rules, test a call against them, and set their effects."""
+"""Command rules: list the bound rules, test a call against them, and set what they do."""
 
 import os
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Commands serve and viz: a folder's or team's memory over HTTP, or as a page or drawing."""
+"""Commands serve and viz: serve a folder's or team's memory over HTTP, or show it as a page."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from memory_fabric.store.forget import saved_pages
 from memory_fabric.store.memory import Memory
 
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
-# The extra of this command, packages that show that it is installed, and its measured size in MB.
+# The extra that `serve` needs, packages that prove it is installed, and its size in megabytes.
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
 PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
@@ -79,7 +79,7 @@ def serve(
     server = Server(settings, workers=workers, **place)
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     if opens and show.can_open_page():
-        # Open the page in a thread, because some browsers do not return before they are closed.
+        # In a thread, because the call does not return before some browsers are closed.
         Thread(target=show.open_page, args=(server.address_for_once(),), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
@@ -87,7 +87,7 @@ def serve(
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
-    """Make the server's packages importable; install them on first use."""
+    """Make the HTTP server's packages importable; install them on first use."""
     folder = extras.folder_of(KIND, data_dir, plugin_root)
     extras.reach(folder)
     if not extras.missing(NEEDED):
@@ -110,7 +110,7 @@ def _run(server: Any) -> int:
             "other machines can reach this address, and everything is sent unencrypted, "
             "including keys: put TLS in front of it (docs/http.md)."
         )
-    os.environ["PYTHONSAFEPATH"] = "1"  # keeps workers from importing files here
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers must not import files of this folder
     server.run()
     return 0
 

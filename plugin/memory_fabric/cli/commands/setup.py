@@ -1,4 +1,4 @@
-"""Commands setup and uninstall: hooks without the plugin, MCP server, command on the PATH."""
+"""Commands setup and uninstall: hooks without the plugin, the MCP server, a link on the PATH."""
 
 import difflib
 import os
@@ -117,7 +117,7 @@ def setup(
         servers = _server_file(settings, place, file) if mcp is not False else ""
         try:
             changes += [set_up.with_server(settings.home, servers, root)] if servers else []
-        except BadInput:  # Another server has the name.
+        except BadInput:  # Another server has this name.
             if mcp:
                 raise
         if mcp is not False and len(changes) == 1:
@@ -128,17 +128,17 @@ def setup(
 
 
 def removals(settings: Settings, root: str) -> list[Change]:
-    """Return the changes that remove everything setup wrote, and these hooks if added by hand."""
+    """Return the changes that undo setup and remove its hooks even if they were added by hand."""
     kinds = {m.path: m.kind for m in manifest.marks(settings.home) if m.kind in TAKES}
     own = _settings_file(settings, "user")
     if set_up.may_hold_hooks(own):
         kinds.setdefault(own, manifest.HOOKS)
-    files = {os.path.realpath(path): path for path in kinds}  # A file may have several paths.
+    files = {os.path.realpath(path): path for path in kinds}  # one change per real file
     return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
 def difference(change: Change) -> list[str]:
-    """Return the lines of a unified diff, with secrets redacted."""
+    """Return a change of a file as the lines of a unified diff, with secrets redacted."""
     sides = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
     before, after = (side.splitlines() for side in sides)
     path = change.path
@@ -147,7 +147,7 @@ def difference(change: Change) -> list[str]:
 
 
 def show_difference(change: Change) -> None:
-    """Print the diff of a change, coloured in a terminal."""
+    """Print the diff of a change to a file, coloured in a terminal."""
     for line in difference(change):
         style = STYLES.get(line[:1], "")
         show.console().print(Text(show.printable(line), style=style), soft_wrap=True)
@@ -158,14 +158,14 @@ def show_difference(change: Change) -> None:
 def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
-    """Raise BadInput without `force` if the plugin is enabled, or if its update replaces `root`."""
-    paths = [path]  # settings files that are used together with the user's
+    """Raise BadInput, unless `force`, if the plugin is enabled or `root` is the client's copy."""
+    paths = [path]  # settings files that the client reads together
     if place in ("project", "local"):
         paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
     paths.insert(0, _settings_file(settings, "user"))
     layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
     enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
-    if enabled and not force and os.name == "posix":  # the plugin's hooks run only on POSIX
+    if enabled and not force and os.name == "posix":  # on Windows the plugin's hooks do not run
         text = f"{enabled[-1]} enables the plugin: every hook would run twice."
         remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
         raise BadInput("setup", text, remedy=remedy)
@@ -188,14 +188,14 @@ def _settings_file(settings: Settings, place: Place) -> str:
 
 
 def _server_file(settings: Settings, place: Place | None, file: str) -> str:
-    """Return the MCP configuration file that belongs to these settings; '' if it is not known."""
+    """Return the client's MCP configuration file for this place; '' if it is unknown."""
     if place == "project":
         return os.path.join(
             identity.worktree_of(os.path.abspath(settings.project_dir)), ".mcp.json"
         )
     if file or place == "local":
         return ""
-    # By default, Claude Code stores this file next to its config folder.
+    # Without this variable, Claude Code stores the file next to its configuration folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     return os.path.join(folder, ".claude.json")
@@ -356,7 +356,7 @@ def _only(mine: Belongings, home: bool, notes: bool, folders: bool) -> Belonging
 def _carry_out(
     settings: Settings, changes: list[Change], links: list[str], gone: Belongings
 ) -> list[str]:
-    """Remove everything, the home last; return the reasons why something remains."""
+    """Apply the changes, and delete the links and `gone`, the home last; return the errors."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

@@ -19,7 +19,7 @@ GIT_S = 10
 
 
 class State(NamedTuple):
-    """The state of sharing, the steps left to the user, and failures."""
+    """Whether records are shared, the steps left for the user, and failures."""
 
     sharing: bool
     file: str
@@ -92,7 +92,7 @@ def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int)
     return State(
         sharing=location.is_on(memory),
         file=path,
-        # largest count first
+        # the most frequent kind first
         lines=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
         others=shared_journal.count(memory),
         unreadable=content.unreadable if content else 0,
@@ -130,7 +130,7 @@ def _hidden_by(project: Project) -> list[str]:
 
 
 def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
-    """Yield lines about what is shared and about steps that remain for the user."""
+    """Yield lines for the user: what is shared, and which steps remain."""
     lines = ", ".join(f"{name} {number}" for name, number in state.lines.items())
     if state.sharing:
         yield f"Shared: {state.file} ({lines or 'no records yet'})."

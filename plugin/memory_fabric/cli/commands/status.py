@@ -1,4 +1,4 @@
-"""Commands status, doctor and worth: the state of the memory, its dependencies, and its use."""
+"""Commands status, doctor and worth: the memory's state, what it depends on, and its use."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAI
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
 SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
-# Used if the output encoding lacks the other symbols.
+# Used if the output's encoding lacks the usual symbols.
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
 
@@ -213,7 +213,7 @@ def doctor(
 
 @contextmanager
 def sight() -> Iterator[Sight]:
-    """Collect the input of the checks for this folder."""
+    """Collect this folder's settings and files, which the checks of doctor examine."""
     with environment.open_memory() as memory:
         layers = settings.layers(memory.settings)
         yield Sight(environment.settings(), layers, memory, time.time(), tuple(HANDLERS))

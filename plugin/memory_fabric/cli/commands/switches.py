@@ -1,4 +1,4 @@
-"""Commands off, on, semantic and completion: switches for recall, capture and other features."""
+"""Commands off, on, semantic and completion: switch recall, capture and search by meaning."""
 
 from typing import Literal
 

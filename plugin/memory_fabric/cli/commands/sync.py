@@ -1,4 +1,4 @@
-"""Command sync: process what is waiting, and exchange memories with the user's other machines."""
+"""Command sync: process waiting changes, and exchange memories with the user's other machines."""
 
 import os
 import time
@@ -85,12 +85,12 @@ def _local(as_json: bool) -> int:
 
 
 def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> int:
-    """Link the user's memory and the project's to a repository, and exchange memories with it."""
+    """Link the user's memory and this project's to a git repository, and exchange memories."""
     known = next((tie.dsn for tie in ties.read(memory.settings.home) if tie.via == GIT), "")
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
     team_report.prepare(memory.settings, driver.SYNC, quiet=as_json)
-    from memory_fabric.sharing.remote import joining  # late: just installed
+    from memory_fabric.sharing.remote import joining  # imported late: just installed
 
     joined = joining.join(memory, url or known, space, lambda: team_report.asked_words(words))
     results = team_report.exchanged(memory, joined.made, quiet=as_json)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from memory_fabric.sharing.team.sync import Result
 
 MAX_TEXT_CHARS = 100
-# Fields copied when a record is adopted; its quotation and origin remain the author's.
+# Fields that are copied from an adopted record; its quotation and origin are not.
 _ADOPTED = "type what why alternatives constraints tradeoffs entities outcome category domain"
 _RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
@@ -215,7 +215,7 @@ def status(as_json: bool = AS_JSON) -> int:
             server: SpaceState | FabricError
             try:
                 driver.reach(memory.settings, tie.packages)
-                from memory_fabric.sharing.team import joining  # late: needs the PostgreSQL driver
+                from memory_fabric.sharing.team import joining  # imported late: needs the driver
 
                 server = joining.server_state(memory, tie)
                 held_by = server.held_by._asdict() if server.held_by else None
@@ -406,9 +406,10 @@ def _marked(
     quiet: bool,
     every: bool = False,
 ) -> list[Result]:
-    """Set or remove (`undo`) a mark in the evidence of records, and exchange memories at once.
+    """Set a mark in the evidence of records, or remove it if `undo`; then exchange memories.
 
-    `undo` erases the sent texts in the log, `every` also those that an earlier release sent.
+    `undo` also erases the marked texts that were sent to the log. With `every`, it erases those
+    that an earlier release sent, too.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
@@ -430,7 +431,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory; refuse an action named `for_the_user` in a client's shell."""
+    """Open this folder's memory; in a client's shell, refuse an action named `for_the_user`."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -474,7 +475,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return this project's link; load its driver if `reach`. Raises NotFound, DriverMissing."""
+    """Return the project's link; load its driver if `reach`. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."
