@@ -190,8 +190,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore (`here`: even another project's); restore it unless `dry_run`.
-    """
+    """Show what pages would restore (`here`: any project's), and restore it unless `dry_run`."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []
