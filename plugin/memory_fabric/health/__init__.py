@@ -1,1 +1,1 @@
-"""Health: the state of the three tiers, the checks and repairs of `doctor`, and its proof."""
+"""The health of memory: the state of its tiers, and the checks, repairs and proof of `doctor`."""

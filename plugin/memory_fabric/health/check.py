@@ -1,4 +1,4 @@
-"""Input and result of a check, and functions that format times for people."""
+"""The input and the result of a health check, and functions that format times for people."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 
 class Message(NamedTuple):
-    """A sentence, with a remedy if it reports a problem."""
+    """A sentence for the user; if it reports a problem, it has a remedy."""
 
     text: str
     remedy: str = ""
@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The input of all checks; `events` are the events that have a hook."""
+    """The input of all health checks; `events` are the hook events that memory handles."""
 
     settings: Settings
     layers: list[Layer]
@@ -33,14 +33,14 @@ class Sight(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """The result of a check: a state, a sentence, and a remedy unless the state is OK."""
+    """The result of a health check: its state, a sentence, and a remedy unless the state is OK."""
 
     state: str
     told: str
     remedy: str = ""
-    fixable: bool = False  # `doctor --fix` can repair it
-    details: tuple[str, ...] = ()  # further lines
-    mended: tuple[str, ...] = ()  # the repairs that were made
+    fixable: bool = False  # True if `doctor --fix` can repair it
+    details: tuple[str, ...] = ()  # further lines to print
+    mended: tuple[str, ...] = ()  # descriptions of repairs that were made
     name: str = ""
     area: str = ""
 
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
         return fields | {name: lines for name, lines in more.items() if lines}
 
 
-# Findings by their state: nothing to do, to look at, and something that does not work.
+# Constructors of findings by state: in order, worth a look, and something that does not work.
 fine, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 

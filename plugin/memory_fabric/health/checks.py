@@ -1,4 +1,4 @@
-"""Table of all checks with their repairs, in the order in which they are displayed."""
+"""Table of all health checks and their repairs, in the order in which they are displayed."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A check: its area, the default name of its findings, its function, and its repair if any."""
+    """A health check: area, default name of its findings, function, and repair, if there is one."""
 
     area: str
     name: str
@@ -61,10 +61,10 @@ DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Run each safe repair that is needed once; return descriptions by the finding's name."""
+    """Repair what can be repaired safely; return, by the finding's name, what each repair did."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
-    # Run all checks before the first repair.
+    # Run all checks first, because a repair could change the findings of later ones.
     looked = [(check, finding) for check in CHECKS for finding in findings(check, sight)]
     for check, finding in looked:
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:
@@ -78,7 +78,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def findings(check: Check, sight: Sight) -> list[Finding]:
-    """Return the findings of a check, or a fault if the check itself fails."""
+    """Return the findings of a health check, or a fault if the check itself raises an error."""
     try:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)

@@ -1,6 +1,6 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-As measured, the client stores what a hook adds as an attachment. Only the end of a file is read.
+According to measurements, a hook's text is stored as an attachment. Only a file's end is read.
 """
 
 import os
@@ -22,16 +22,16 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Text in each entry of a conversation, since each has a type.
+# Every entry of a conversation contains this text, because every entry has a type.
 HAS_TYPE = b'"type"'
-# Beginnings of the request log's entries, which are most of a file but no part of the conversation.
+# Beginnings of lines that log the client's requests: much of a file, but no conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# Channels whose injections appear in the transcript of the main conversation.
+# The channels whose injections appear in the transcript of the main conversation.
 CHANNELS = ("session", "prompt", "compact")
 SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
-# Number of bytes in which the version is looked for; each entry has it, so the end is sufficient.
+# The version is looked up in this many bytes at the end, because every entry has it.
 VERSION_BYTES = 256 << 10
 DAYS = MAX_AGE_S // 86400
 NOT_RUN = (
@@ -59,7 +59,7 @@ class File(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A memory block in a request: its time, event, and its memories' short ids or names."""
+    """A memory block in a transcript: its time, its event, and its memories' short ids or names."""
 
     at: str
     event: str
@@ -67,7 +67,7 @@ class Receipt(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """A conversation as read from a transcript; not `whole` if only the file's end was read."""
+    """A conversation as read from its transcript; `whole` is False if only the end was read."""
 
     session: str
     prompts: tuple[str, ...]
@@ -80,7 +80,7 @@ class Dialogue(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of the injection ledger: a memory, the session that was given it, channel and time."""
+    """A row of the injection ledger: a session, a memory that it was given, channel and time."""
 
     session: str
     memory: str
@@ -89,7 +89,7 @@ class Entry(NamedTuple):
 
 
 class HookDelivery(NamedTuple):
-    """The memories injected by one hook run; `arrived` if a transcript shows any of them."""
+    """The memories that one hook run injected; `arrived` if a transcript shows one of them."""
 
     session: str
     at: str
@@ -98,7 +98,7 @@ class HookDelivery(NamedTuple):
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[File]:
-    """Return the newest transcripts in these folders, newest first, up to MAX_FILES."""
+    """Return the transcripts of the last days in these folders, newest first, at most MAX_FILES."""
     young = []
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
@@ -119,7 +119,7 @@ def folder_of(config_dir: str, path: str) -> str:
 
 
 def read(files: Iterable[File]) -> list[Dialogue]:
-    """Return the conversations in these files, up to the size limits; skip unreadable files."""
+    """Return the conversations in these files within the size limits; skip unreadable files."""
     left, dialogues = MAX_BYTES, []
     for file in files:
         most = min(MAX_BYTES_OF_FILE, left)
@@ -130,7 +130,7 @@ def read(files: Iterable[File]) -> list[Dialogue]:
             shown = entries(file.path, most)
             dialogues.append(dialogue(file.session, shown, whole=file.size <= most))
         except OSError:
-            continue  # deleted meanwhile or unreadable, so no evidence
+            continue  # deleted meanwhile or unreadable, so it proves nothing
     return dialogues
 
 
@@ -150,11 +150,11 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # The entry is incomplete, or was not written by the client.
+                continue  # The line is incomplete or was not written by the client.
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
-    """Return the conversation that the entries of a transcript contain."""
+    """Build the conversation from the entries of its transcript."""
     view = Dialogue(session, (), (), whole=whole)
     prompts: list[str] = []
     receipts: list[Receipt] = []
@@ -189,7 +189,7 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 
 
 def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections that a transcript covers and that were answered since, oldest first."""
+    """Return the injections that came before an answer in a transcript, oldest first."""
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in ledger:
@@ -201,16 +201,16 @@ def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[H
     expected = []
     for (at, session, _), ids in sorted(groups.items()):
         shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
-        # A relation is referred to by its first entity's name, and a long name is truncated.
+        # A block shows a relation by the name of its first entity, and cuts long names.
         beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
-        # One memory is enough, because a hook's text arrives whole or not at all.
+        # One memory is enough evidence, because a hook's text arrives whole or not at all.
         arrived = any(reference(memory).startswith(beginnings) for memory in ids)
         expected.append(HookDelivery(session, at, tuple(ids), arrived))
     return expected
 
 
 def reference(memory: str) -> str:
-    """Return how a block refers to a memory: by its short id, or by its entity's name."""
+    """Return the name by which a block refers to a memory: its short id, or its entity's name."""
     source, _, name = memory.partition(":")
     return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
 
@@ -219,7 +219,7 @@ def reference(memory: str) -> str:
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the client's version and its origin fields of prompts in the newest transcript."""
+    """Check the newest transcript: the client's version, and how it shows who wrote a prompt."""
     for file in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(file.path, VERSION_BYTES))
@@ -233,11 +233,11 @@ def client_version(sight: Sight) -> Finding:
 
 
 def checks(sight: Sight) -> Iterator[Finding]:
-    """Check the transcripts of the last days; a lack of transcripts is not a fault."""
+    """Check recent transcripts for injected memories; a lack of transcripts is not a fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
     dialogues = [d for d in read(files_of(_folders(sight), sight.now_s)) if d.prompts]
-    # Projects share a transcript folder if their paths differ only in special characters.
+    # Keep this project's conversations only: other projects may use the same transcript folder.
     places = tuple(os.path.join(place, "") for place in _places(sight))
     dialogues = [
         d
@@ -251,7 +251,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # Exclude the request for notes, which is not a memory.
+    # Leave out the request for notes, which the ledger also lists but which is not a memory.
     ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
     expected = deliveries(ledger, dialogues)
     lost = [delivery for delivery in expected if not delivery.arrived]
@@ -271,7 +271,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
 
 
 def _folders(sight: Sight) -> list[str]:
-    """Return this project's transcript folders, derived from its folders and from hook events."""
+    """Return the transcript folders for this project's folders, and those named in hook events."""
     config_dir = sight.settings.config_dir
     top = os.path.join(config_dir, "projects", "")
     of_events = trace.transcript_folders(sight.memory.databases())
@@ -306,8 +306,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks are expected since their first run; if there is none, since the plugin's installation;
-    # if that is unknown, since the last change of the settings.
+    # A session should show that hooks ran if it began after the first hook run, or else after the
+    # installation of the plugin, or else after the last change of the settings.
     first, _ = trace.span(sight.memory.databases())
     entries = client_settings.installed(sight.settings.config_dir).values()
     times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)

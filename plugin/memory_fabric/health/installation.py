@@ -1,4 +1,4 @@
-"""Checks of the installation: interpreter, packages, plugin files, and the client's settings."""
+"""Health checks of the installation: Python, packages, plugin files and the client's settings."""
 
 import os
 import shlex
@@ -23,13 +23,13 @@ FROM_A_CLONE = (
     f'In a clone: scripts/package dist/memory-fabric, then {MARKETPLACE} "$PWD/dist/memory-fabric"'
 )
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
-# The release on which docs/hooks.md is based; many older releases behave differently.
+# The release of Claude Code that docs/hooks.md describes; older ones often behave differently.
 TESTED_VERSION = (2, 1, 329)
-# The server's name in .mcp.json, and the prefix of its tools if the plugin is installed.
+# The MCP server's name in .mcp.json, and the prefix that its tools have in the plugin.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
-# Test of an interpreter, the same as in hooks/find-python.sh.
+# A script that tests an interpreter, as hooks/find-python.sh does.
 PROBE = f"""
 import sys
 if sys.version_info < (3, 11):
@@ -42,7 +42,7 @@ AGAIN = f"Install the plugin again: {INSTALL}."
 
 
 def python(_sight: Sight) -> Finding:
-    """Check the interpreter of this command, and that its SQLite has full-text search."""
+    """Check the Python that runs this command, and that its SQLite has full-text search."""
     version = ".".join(map(str, sys.version_info[:3]))
     text = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
     connection = sqlite3.connect(":memory:")
@@ -56,7 +56,7 @@ def python(_sight: Sight) -> Finding:
 
 
 def interpreter(sight: Sight) -> Finding:
-    """Check that the hooks' interpreter exists, is recent enough, and has full-text search."""
+    """Check that the hooks' Python exists, is recent enough, and has full-text search."""
     path = installer.remembered_file(sight.settings.data_dir)
     remembered = (read_text(path) or "").strip() if path else ""
     if not remembered:
@@ -79,14 +79,14 @@ def interpreter(sight: Sight) -> Finding:
 
 
 def forget_interpreter(sight: Sight) -> list[str]:
-    """Delete the saved path of an interpreter that no longer exists, so the next hook searches."""
+    """Delete the saved path of the hooks' Python, so that the next hook looks for another."""
     path = installer.remembered_file(sight.settings.data_dir)
     filesystem.delete([path])
     return [f"{path} named an interpreter that is gone, and was deleted"]
 
 
 def packages(sight: Sight) -> Finding:
-    """Check the command line's packages; hooks and the MCP server need none."""
+    """Check that the command line's packages are installed; hooks and the MCP server need none."""
     data, root = sight.settings.data_dir, sight.settings.plugin_root
     if not data or not root:
         return fine("the packages of this Python, not installed by the plugin")
@@ -103,14 +103,14 @@ def packages(sight: Sight) -> Finding:
 
 
 def install_packages(sight: Sight) -> list[str]:
-    """Start the installation again; it deletes what an unfinished installation left."""
+    """Restart the installation of packages; it first deletes any unfinished installation."""
     if installer.start_again(sight.settings.data_dir, sight.settings.plugin_root):
         return ["the installation of the packages was started again, in the background"]
     return []
 
 
 def plugin_files(sight: Sight) -> Finding:
-    """Check that hooks.json covers all events and that all its commands can be started."""
+    """Check that hooks.json has a command for every event, and that the launcher is executable."""
     root = sight.settings.plugin_root
     if not root:
         return warning("this package has no plugin folder", AGAIN)
@@ -125,7 +125,7 @@ def plugin_files(sight: Sight) -> Finding:
 
 
 def semantic(sight: Sight) -> Finding:
-    """Check the optional packages of semantic search; recall works without them."""
+    """Check the optional packages for search by meaning; recall also works without them."""
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
@@ -136,7 +136,7 @@ def semantic(sight: Sight) -> Finding:
 
 
 def settings_files(sight: Sight) -> Finding:
-    """Check that the client's settings files can be read."""
+    """Check that the client's settings files are valid JSON."""
     if broken := [layer.path for layer in sight.layers if layer.broken]:
         remedy = "Correct it: nothing in it holds until then."
         return fault(f"not valid JSON: {', '.join(broken)}", remedy)
@@ -144,7 +144,7 @@ def settings_files(sight: Sight) -> Finding:
 
 
 def hooks(sight: Sight) -> Finding:
-    """Check that the hooks are configured exactly once."""
+    """Check that the hooks are configured exactly once, by the plugin or by hand."""
     plugins, by_hand = settings.plugins(sight.layers), settings.hooks_by_hand(sight.layers)
     enabled = _enabled(sight)
     files = ", ".join(dict.fromkeys(hook.path for hook in by_hand))
@@ -157,7 +157,7 @@ def hooks(sight: Sight) -> Finding:
     commands: dict[str, set[str]] = {}
     for hook in by_hand:
         commands.setdefault(hook.event, set()).add(hook.command)
-    # As measured, the client runs identical commands of an event only once.
+    # According to measurements, the client runs identical commands of an event only once.
     doubled = [event for event, different in commands.items() if len(different) > 1]
     if doubled:
         text = f"by hand in two ways, so they run twice: {', '.join(doubled)}"
@@ -174,7 +174,7 @@ def hooks(sight: Sight) -> Finding:
 
 
 def plugin_folder(sight: Sight) -> Finding:
-    """Check that the folder of the enabled plugin exists."""
+    """Check that the folder from which the client loads the enabled plugin exists."""
     config_dir, root = sight.settings.config_dir, sight.settings.plugin_root
     enabled = _enabled(sight)
     lost = [path for plugin in enabled for path in settings.lost_folders(config_dir, plugin)]
@@ -196,7 +196,7 @@ def plugin_folder(sight: Sight) -> Finding:
 
 
 def hook_events(sight: Sight) -> Finding:
-    """Check that hooks set up by hand cover all events; the plugin's hooks are in hooks.json."""
+    """Check that hooks in settings files cover all events; the plugin's hooks are in hooks.json."""
     by_hand = settings.hooks_by_hand(sight.layers)
     missing = [event for event in sight.events if event not in {hook.event for hook in by_hand}]
     if by_hand and missing:
@@ -208,7 +208,7 @@ def hook_events(sight: Sight) -> Finding:
 
 
 def hooks_allowed(sight: Sight) -> Finding:
-    """Check that the client's settings do not disable all hooks."""
+    """Check that the client's settings do not disable all hooks (`disableAllHooks`)."""
     if off := [layer.path for layer in sight.layers if layer.values.get("disableAllHooks") is True]:
         text = f"disableAllHooks is true in {', '.join(off)}: no hook runs"
         return fault(text, "Take disableAllHooks out of it.")
@@ -216,7 +216,7 @@ def hooks_allowed(sight: Sight) -> Finding:
 
 
 def servers(sight: Sight) -> Finding:
-    """Check that no other server has this server's name, and that it is configured only once."""
+    """Check that the MCP server is configured only once and that no other has its name."""
     enabled = [s for s in settings.servers(sight.settings, sight.layers) if s.enabled]
     strangers = [s for s in enabled if s.name == SERVER and not s.ours]
     if strangers:
@@ -239,7 +239,7 @@ def servers(sight: Sight) -> Finding:
 
 
 def permission_rules(sight: Sight) -> Finding:
-    """Check for rules that deny the tools or the command, or that mention an old server's tools."""
+    """Check for permission rules that deny this plugin's tools, or name an old server's tools."""
     rules = settings.rules(sight.layers)
     ours = (OUR_TOOLS.removesuffix("__"), "Bash(memory-fabric")
     denied = [rule for rule in rules if rule.kind == "deny" and rule.text.startswith(ours)]
@@ -255,7 +255,7 @@ def permission_rules(sight: Sight) -> Finding:
 
 
 def variables(sight: Sight) -> Finding:
-    """Check for environment variables that switch memory off or move its home."""
+    """Check for environment variables that switch memory off or change where it is stored."""
     values = settings.variables(sight.layers)
     if sight.settings.memory_file_path:
         values = {**values, "MEMORY_FILE_PATH": (sight.settings.memory_file_path, "this shell")}
@@ -277,7 +277,7 @@ def variables(sight: Sight) -> Finding:
 
 
 def version_check(version: str) -> Finding:
-    """Check the version that the client wrote into its newest transcript."""
+    """Check that the client's version, read from a transcript, is not older than the tested one."""
     parts = version.split("-")[0].split(".")
     if version and tuple(int(part) for part in parts if part.isdigit()) < TESTED_VERSION:
         tested = ".".join(map(str, TESTED_VERSION))

@@ -1,4 +1,4 @@
-"""Sandbox in which hooks run as the client runs them, with all files below one folder."""
+"""A sandbox that runs hooks as the client does, but with all files below one folder."""
 
 import json
 import os
@@ -23,9 +23,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import counts
 from memory_fabric.store.upkeep import filesystem
 
-# Timeout that only a hanging hook exceeds.
+# A timeout in seconds that only a hanging hook exceeds.
 GIVE_UP_S = 60
-# Variables that the sandbox inherits: to find programs, and to switch memory off.
+# Environment variables that the sandbox inherits, to find programs and to respect switches.
 PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
@@ -39,7 +39,7 @@ REMEDY = "Run scripts/demo: it names the hook that fails."
 
 
 class HookResult(NamedTuple):
-    """The result of one hook process."""
+    """The result of running one hook: exit code, output, errors and duration."""
 
     status: int
     output: str
@@ -48,23 +48,23 @@ class HookResult(NamedTuple):
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The JSON object on the hook's standard output; {} if there is none."""
+        """The JSON object that the hook printed; {} if it printed none."""
         return files.parsed(self.output) or {}
 
     @property
     def context(self) -> str:
-        """The text that the hook gives to the model."""
+        """The text that the hook adds to the model's context."""
         specific = self.reply.get("hookSpecificOutput")
         return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
 
     @property
     def notice(self) -> str:
-        """The message that the client shows to the user."""
+        """The message of the hook that the client shows to the user."""
         return str(self.reply.get("systemMessage", ""))
 
 
 class Sandbox:
-    """A sandbox for the hooks of the plugin at `root`, with all files below `folder`."""
+    """A project and a home below `folder`, in which the hooks of the plugin at `root` run."""
 
     def __init__(self, root: str, folder: str, project_name: str) -> None:
         self.root, self.folder = root.rstrip("/"), folder
@@ -75,7 +75,7 @@ class Sandbox:
             os.makedirs(path)
         with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
             config.write(GIT_CONFIG.format(name=project_name))
-        # With another HOME, a version manager's shim may not find its Pythons.
+        # Use a real Python, because a version manager's shim may not find one with another HOME.
         python = getattr(sys, "_base_executable", "") or sys.executable
         self.environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self.environ |= {"HOME": self.home, "USER": "you", "MEMORY_FABRIC_PYTHON": python}
@@ -83,14 +83,14 @@ class Sandbox:
         self.environ |= {"CLAUDE_PLUGIN_DATA": self.data}
 
     def hook(self, name: str, session: str, **fields: Any) -> HookResult:
-        """Run the hook of an event with these fields, as the client does. Raises OSError."""
+        """Run the hook for an event with these fields, as the client does. Raises OSError."""
         with open(os.path.join(self.root, "hooks.json"), encoding="utf-8") as file:
             hook = json.load(file)["hooks"][name][0]["hooks"][0]
         words = (hook["command"], *hook.get("args", ()))
         command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
         event = {"session_id": session, "transcript_path": self.transcript(session)}
         event |= {"cwd": self.project, "hook_event_name": name, **fields}
-        # As in the client, a message is written to the transcript before its hook, a prompt after.
+        # Like the client, write a message to the transcript before its hook, a prompt after it.
         if message := fields.get("last_assistant_message"):
             self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()
@@ -101,7 +101,7 @@ class Sandbox:
         return HookResult(process.returncode, process.stdout, process.stderr, took_s)
 
     def run(self, command: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command in the project. Raises OSError, subprocess.TimeoutExpired."""
+        """Run a command in the project's folder. Raises OSError, subprocess.TimeoutExpired."""
         return subprocess.run(
             command,
             input=stdin,
@@ -130,11 +130,11 @@ class Sandbox:
             file.write(json.dumps(entry) + "\n")
 
     def settings(self) -> Settings:
-        """Return the settings that hooks have in this sandbox."""
+        """Return the settings that hooks read in this sandbox."""
         return read_settings(self.environ, {})
 
     def log(self) -> list[str]:
-        """Return the lines of the hooks' log."""
+        """Return the lines of the log that hooks write in this sandbox."""
         path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
         if not os.path.exists(path):
             return []
@@ -143,17 +143,17 @@ class Sandbox:
 
     @contextmanager
     def without_installing(self) -> Iterator[None]:
-        """Hold the installer's lock, so that no packages are installed into the sandbox."""
+        """Prevent hooks from installing packages into the sandbox while the block runs."""
         with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
             file_lock.take(lock.fileno())
             yield
 
 
-# --- doctor --prove: a test record, stored, recalled and purged by the real hooks and server
+# --- doctor --prove: the real hooks and server store, recall and purge a test record
 
 
 def prove(root: str) -> list[Finding]:
-    """Run all steps with a test record in a temporary home. Raises OSError if no hook starts."""
+    """Store, recall and purge a test record, with a new home. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")
@@ -215,7 +215,7 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
-    """Check that no file contains the purged text, and that other sessions are not given it."""
+    """Purge the test record, and check that neither files nor new sessions get it any more."""
     process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
     answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
     with closing(Memory.open(sandbox.settings())) as memory:

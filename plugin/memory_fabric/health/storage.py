@@ -1,4 +1,4 @@
-"""Checks and repairs of storage: permissions, disk space, queues, backups, and the tiers."""
+"""Health checks and repairs of storage: permissions, disk space, queues, backups and tiers."""
 
 import os
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# Age from which a backup is old; LARGE_EVERY_S is added for large databases, copied less often.
+# A backup is old after this time, plus LARGE_EVERY_S for large databases, copied less often.
 OLD_BACKUP_S = 7 * 24 * 3600
-# Larger indexes are not read, because that would delay writers; the command `check` reads them.
+# Indexes of larger databases are checked only by `check`, because reading them delays writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 
@@ -31,7 +31,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check the project of this folder, and that the registry agrees with the projects' cards."""
+    """Check the project of this folder, and that the registry agrees with the projects' files."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -47,7 +47,7 @@ def identity(sight: Sight) -> Finding:
 
 
 def permissions(sight: Sight) -> Finding:
-    """Check that only the owner can read the stored files."""
+    """Check that only the owner can read memory's files."""
     paths = _private_paths(sight)
     foreign = filesystem.foreign(paths)
     if foreign:
@@ -67,7 +67,7 @@ def make_private(sight: Sight) -> list[str]:
 
 
 def _private_paths(sight: Sight) -> list[str]:
-    """Return the paths that only the owner may read: all except journals shared by git."""
+    """Return memory's files and folders, except a project's folder that is shared by git."""
     folders, project = [sight.settings.home], sight.memory.project
     if project and not location.is_on(sight.memory) and location.is_hidden(project):
         folders.append(project.local)
@@ -75,7 +75,7 @@ def _private_paths(sight: Sight) -> list[str]:
 
 
 def disk(sight: Sight) -> Finding:
-    """Check the free disk space."""
+    """Check that enough disk space is free."""
     free = filesystem.free_bytes(sight.settings.home)
     if free is not None and free < LEAST_FREE_BYTES:
         remedy = f"Free some: at least {LEAST_FREE_BYTES >> 20} MB are needed."
@@ -84,7 +84,7 @@ def disk(sight: Sight) -> Finding:
 
 
 def file_system(sight: Sight) -> Finding:
-    """Check for network file systems, on which SQLite cannot lock reliably."""
+    """Check that the home is not on a network file system, where SQLite cannot lock reliably."""
     kind = filesystem.file_system(sight.settings.home)
     if filesystem.is_shared(kind):
         remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
@@ -93,7 +93,7 @@ def file_system(sight: Sight) -> Finding:
 
 
 def leftovers(sight: Sight) -> Finding:
-    """Check for temporary files that killed processes left."""
+    """Check for temporary files that were left by killed processes."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     if paths:
         remedy = "memory-fabric doctor --fix removes them."
@@ -102,14 +102,14 @@ def leftovers(sight: Sight) -> Finding:
 
 
 def delete_leftovers(sight: Sight) -> list[str]:
-    """Delete temporary files that killed processes left."""
+    """Delete the temporary files that were left by killed processes."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     filesystem.delete(paths)
     return [f"removed half-written {path}" for path in paths]
 
 
 def queue(sight: Sight) -> Finding:
-    """Check whether any change is waiting to be written to the graph."""
+    """Check that no changes are waiting to be written to the graph."""
     waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).count
     text = f"{waiting} changes wait for the graph"
     remedy = "memory-fabric sync applies them."
@@ -117,7 +117,7 @@ def queue(sight: Sight) -> Finding:
 
 
 def update_tiers(sight: Sight) -> list[str]:
-    """Process the queue, and rewrite the journals and MEMORY.md from the graph."""
+    """Apply waiting changes, and bring the journals and MEMORY.md up to date with the graph."""
     memory = sight.memory
     if not memory.settings.writes:
         return []
@@ -130,7 +130,7 @@ def update_tiers(sight: Sight) -> list[str]:
 
 
 def indexes(sight: Sight) -> Finding:
-    """Check that the full-text indexes contain all rows."""
+    """Check that the full-text indexes match the rows that they index."""
     unfit, is_large = [], False
     for database in sight.memory.databases():
         if size_of(database.path) > MAX_INDEXED_BYTES:
@@ -146,7 +146,7 @@ def indexes(sight: Sight) -> Finding:
 
 
 def rebuild_indexes(sight: Sight) -> list[str]:
-    """Rebuild the full-text indexes that do not match their texts."""
+    """Rebuild the full-text indexes that do not match the rows that they index."""
     return [
         f"rebuilt {table} in {database.path}"
         for database in sight.memory.databases()
@@ -157,7 +157,7 @@ def rebuild_indexes(sight: Sight) -> list[str]:
 
 
 def backups(sight: Sight) -> Finding:
-    """Report the age of the newest backups."""
+    """Check the age of each database's newest backup."""
     databases = sight.memory.databases()
     if not databases:
         return fine("nothing is stored yet")
@@ -175,14 +175,14 @@ def backups(sight: Sight) -> Finding:
 
 
 def tiers(sight: Sight) -> Iterator[Finding]:
-    """Check the three tiers as `memory-fabric status` reports them."""
+    """Check the three tiers, with the states that `memory-fabric status` shows."""
     for tier in health.tiers(sight.memory, sight.now_s):
         text = "; ".join(problem.reason for problem in tier.findings) or tier.where
         remedy = " ".join(problem.remedy for problem in tier.findings if problem.remedy)
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # The user may switch this tier off, because the other two have all memories.
+            # Only a warning: the user may switch this tier off, because the others are complete.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

@@ -1,4 +1,4 @@
-"""State of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
+"""The state of the three tiers (BR-17): healthy, degraded or unavailable, why, and a remedy."""
 
 import os
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
 WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
-# Remedies that `doctor --fix` applies by a sync.
+# Remedies that `doctor --fix` carries out by a sync.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 MAX_LINES_NAMED = 5
-# Larger backups are not verified here, because that takes too long and was done at their creation.
+# Larger backups are not verified again here, because it takes long; their creation verified them.
 MAX_VERIFIED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of a tier, its remedy, and the numbers of the file's lines that it is about."""
+    """A problem of a tier, with a remedy; `lines` are the numbers of bad lines in a file."""
 
     state: str
     reason: str
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Changes that wait to be written to the graph: how many, and the oldest's age in seconds."""
+    """The number of changes that wait to be written to the graph, and the age of the oldest."""
 
     count: int = 0
     oldest_s: float = 0.0
@@ -53,7 +53,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """The newest backup of the graph; `sound` is None if it was not verified."""
+    """The newest backup of the graph; `sound` is None if the backup was not verified."""
 
     path: str
     age_s: float
@@ -69,7 +69,7 @@ class Tier:
     counts: dict[str, int] = field(default_factory=dict)
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # When the graph last served a session; of another tier the time of this check, if readable.
+    # When the graph last served a session; for other tiers the time of this check, if readable.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
@@ -82,7 +82,7 @@ class Tier:
 
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
-    """Return the states of the graph, the local journal and MEMORY.md, in this order."""
+    """Return the states of the graph, the project's journal and MEMORY.md, in this order."""
     return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
 
 
@@ -96,7 +96,7 @@ def as_json(tier: Tier) -> dict[str, Any]:
 
 
 def graph_tier(memory: Memory, now_s: float) -> Tier:
-    """Check that the databases are readable and backed up, and that their queue is short."""
+    """Check that the databases can be read, are backed up and have few waiting changes."""
     databases = memory.databases()
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Problem(UNAVAILABLE, failure, remedy) for failure in memory.failures]
@@ -112,7 +112,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # the newest backup of a database, if it is old
+        path = min(copies, key=os.path.getmtime)  # the oldest of the newest backups
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)
@@ -127,7 +127,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def local_tier(memory: Memory, now_s: float) -> Tier:
-    """Check that the project's journal and queues are readable, writable, complete and current."""
+    """Check the project's journal and queues: whether they can be used and are up to date."""
     folder = memory.queue_folder("project")
     decisions = location.journal_file(memory)
     problems: list[Problem] = []
@@ -149,7 +149,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
     try:
         count = len(files.read_lines(decisions)[0])
         is_read = os.path.exists(decisions)
-    except OSError:  # already reported above
+    except OSError:  # `_lines` has reported it
         count, is_read = 0, False
     queue = queued(folders, now_s)
     counts = {"lines": count, "queued": queue.count}
@@ -159,7 +159,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def native_tier(memory: Memory, now_s: float) -> Tier:
-    """Check that MEMORY.md is readable and writable, and that its block is complete."""
+    """Check that MEMORY.md can be read and written, and that memory's block in it is complete."""
     if memory.project is None:
         problem = Problem(UNAVAILABLE, "There is no project here.")
         return Tier("native", "", {"shown": 0}, (problem,))
@@ -187,18 +187,18 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def queue_folders(memory: Memory) -> list[str]:
-    """Return the folders with queues of changes: the project's and the user's."""
+    """Return the folders of the project and the user in which changes wait."""
     return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
 def queued(folders: list[str], now_s: float) -> Queue:
-    """Return how many changes wait in these folders; unreadable files are left out."""
+    """Return the number and age of changes waiting in these folders; skip unreadable files."""
     ages_s: list[float] = []
     for folder in folders:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # The check of the file reports this error.
+            continue  # The check of the file's lines reports this error.
         for line in waiting:
             provenance = line.get("provenance")
             at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
@@ -210,7 +210,7 @@ def queued(folders: list[str], now_s: float) -> Queue:
 
 
 def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
-    """Yield a problem for each folder in which too many changes wait, or one waits too long."""
+    """Yield a problem for each folder with too many waiting changes or one that is too old."""
     for folder in folders:
         queue = queued([folder], now_s)
         if queue.count > MAX_QUEUED:
@@ -224,7 +224,7 @@ def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
 
 
 def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
-    """Yield problems for invalid lines of a journal, and for conflict markers of a git merge."""
+    """Yield the problems of a journal: conflict markers of a git merge, and other invalid lines."""
     try:
         bad = files.invalid_lines(path, max_bytes)
         marks = sorted(set(journal.conflict_markers(path, max_bytes))) if bad else []
@@ -248,7 +248,7 @@ def _missing(memory: Memory) -> Iterator[Problem]:
             journals = location.all_journals(memory, database.kind)
             lost = len(journal.missing_records(database, journals))
         except (FabricError, OSError):
-            continue  # reported with its file or database
+            continue  # reported as a problem of its file or database
         if lost:
             are = f"{many(lost, 'record')} {'is' if lost == 1 else 'are'}"
             reason = f"{are} in the graph but no longer in {journal.DECISIONS}."
@@ -259,7 +259,7 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
     try:
         missing = adoption.missing(memory)
     except (FabricError, OSError):
-        return  # reported with its file or database
+        return  # reported as a problem of its file or database
     if missing is not None:
         reason, _, remedy = adoption.notice_text(missing).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""

@@ -1,4 +1,4 @@
-"""Checks of memory in use, and what `status` prints about the same subjects."""
+"""Health checks of memory in use, and the lines that `status` prints about the same subjects."""
 
 import os
 import time
@@ -27,12 +27,12 @@ from memory_fabric.store.queues.ingest_queue import Backlog
 from memory_fabric.text import first_of, many
 
 LOG_LINES = 200
-# With fewer events no warning is given, because most of them are starts and ends of sessions.
+# With fewer events there is no warning: most of them are the starts and ends of sessions.
 MIN_EVENTS = 20
-# A worker takes seconds, so a text that has waited longer than this has no worker.
+# Processing takes seconds, so a text that has waited longer than this has no worker.
 OLD_INTAKE_S = 15 * 60
 MAX_NAMED = 5
-# File in the home with a letter for how each event was answered (`live_client`; not on Windows).
+# A file in the home; `live_client` appends a letter for how each event was answered.
 WAYS = os.path.join("live", "ways")
 WARM = "W"
 REASONS = {
@@ -44,7 +44,7 @@ REASONS = {
     "P": "the client's process or memory's home cannot be named",
 }
 WEEK_S = 7 * 24 * 3600.0
-# Fields of a link's state that its report repeats in JSON.
+# The fields of a link's state that its report includes in JSON.
 STATE_FIELDS = ("last_success", "failures", "last_error", "remedy")
 LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
 REDIRECT = "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
@@ -63,7 +63,7 @@ def switched(sight: Sight) -> Finding:
 
 
 def last_session(sight: Sight) -> Finding:
-    """Check when a hook last ran in this project."""
+    """Check that a hook has run in this project, and report when it last did."""
     kind = "project" if sight.memory.project else "user"
     _, last = trace.span([db for db in sight.memory.databases() if db.kind == kind])
     if last:
@@ -73,7 +73,7 @@ def last_session(sight: Sight) -> Finding:
 
 
 def log(sight: Sight) -> Finding:
-    """Report today's lines in the hooks' log."""
+    """Check that the hooks wrote no warnings to their log today."""
     today = time.strftime("%Y-%m-%d", time.gmtime(sight.now_s))
     texts = [read_text(os.path.join(f, hook_log.LOG_NAME)) or "" for f in _logs(sight.settings)]
     recent = [line for text in texts for line in text.splitlines()[-LOG_LINES:]]
@@ -88,12 +88,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count hooks that ran out of time, by event; with `work`, only those that left it undone."""
+    """Count late hooks by event; with `work`, only those that left one of these handlers undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
-    """Return the lines of `status` about hooks that ran out of time and prompts without memory."""
+    """Return lines for `status`: hooks that ran out of time, and prompts that got no memories."""
     by_event, lines = late(memory), []
     if by_event:
         counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
@@ -107,7 +107,7 @@ def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
 
 
 def ingested(memory: Memory) -> Backlog:
-    """Return the ingest queue's backlog; it is empty if the database fails (see its tier)."""
+    """Return the backlog of ingested texts; empty if the database fails, which its tier reports."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -115,7 +115,7 @@ def ingested(memory: Memory) -> Backlog:
 
 
 def ingest_lines(memory: Memory) -> list[str]:
-    """Return the lines of `status` about texts ingested from other programs."""
+    """Return lines for `status` about unprocessed texts of other programs."""
     backlog, lines = ingested(memory), []
     if backlog.waiting or backlog.working:
         lines.append(
@@ -131,7 +131,7 @@ def ingest_lines(memory: Memory) -> list[str]:
 
 
 def intake(sight: Sight) -> Finding:
-    """Check for ingested texts that failed or have waited too long."""
+    """Check for ingested texts that failed for good or have waited too long."""
     backlog = ingest_queue.backlog(sight.memory)
     if backlog.dead:
         text = f"{many(backlog.dead, 'ingested text')} failed for good: {backlog.last_error}"
@@ -148,7 +148,7 @@ def intake(sight: Sight) -> Finding:
 
 
 def answers(sight: Sight) -> Finding:
-    """Check that the session's server answers the hook events."""
+    """Check that the session's MCP server answers most hook events."""
     counts = _answers(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
     warm = counts.get(WARM, 0)
@@ -159,7 +159,7 @@ def answers(sight: Sight) -> Finding:
 
 
 def answers_line(home: str) -> str:
-    """Return a sentence on how the latest events were answered; '' if no server ever listened."""
+    """Return a sentence about how the latest hook events were answered; '' without any data."""
     counts = _answers(home)
     total = sum(counts.values())
     if not total:
@@ -171,14 +171,14 @@ def answers_line(home: str) -> str:
 
 
 def answers_as_json(home: str) -> dict[str, object]:
-    """Return how the latest events were answered; docs/commands.md documents the fields."""
+    """Return for JSON how the latest hook events were answered (see docs/commands.md)."""
     counts = _answers(home)
     others = {REASONS[letter]: number for letter, number in counts.items() if letter != WARM}
     return {"by_server": counts.get(WARM, 0), "by_processes_of_their_own": others}
 
 
 def _answers(home: str) -> dict[str, int]:
-    """Return the numbers of events by the letter that encodes how they were answered."""
+    """Count the latest hook events by the letter that encodes how each was answered."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
@@ -187,7 +187,7 @@ def _answers(home: str) -> dict[str, int]:
 
 
 def receiver(sight: Sight) -> Finding:
-    """Check whether forwarding is configured, and that its connection is encrypted."""
+    """Check that forwarding, if it is configured, uses an encrypted connection."""
     url = sight.settings.forward_url
     if not url or not trigger.is_plain(url):
         return fine(f"to {url}" if url else "off: nothing leaves this machine")
@@ -197,7 +197,7 @@ def receiver(sight: Sight) -> Finding:
 
 
 def spooled(sight: Sight) -> Finding:
-    """Report items that wait to be forwarded, and those that the receiver rejected."""
+    """Check for items that could not be forwarded or that the receiver rejected."""
     backlog = spool.backlog(sight.settings.home, sight.settings.forward_url)
     messages = _forwarding_troubles(sight.settings, backlog, sight.now_s)
     is_calm = sight.settings.forward_url and not (
@@ -210,7 +210,7 @@ def spooled(sight: Sight) -> Finding:
 
 
 def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
-    """Return the lines of `status` about forwarding; [] if no receiver is set and nothing waits."""
+    """Return lines for `status` about forwarding; [] if there is no receiver and nothing waits."""
     backlog = spool.backlog(settings.home, settings.forward_url)
     lines = []
     if settings.forward_url:
@@ -221,7 +221,7 @@ def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
 
 
 def forwarding_as_json(settings: Settings) -> dict[str, Any]:
-    """Return the state of the spool as a dict for JSON."""
+    """Return the receiver and the items that wait to be forwarded, as a dict for JSON."""
     backlog = spool.backlog(settings.home, settings.forward_url)
     return {"to": settings.forward_url, **backlog._asdict(), "elsewhere": list(backlog.elsewhere)}
 
@@ -263,7 +263,7 @@ def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
 
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
-    """Send waiting items now; return a sentence, the counts (None: no receiver), and failures."""
+    """Forward waiting items now; return a sentence, counts (None: no receiver) and failures."""
     counts = {"sent": 0, "rejected": 0, "waiting": len(spool.waiting(settings.home))}
     if not settings.forward_url or not counts["waiting"]:
         return "", counts if settings.forward_url else None, []
@@ -287,7 +287,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """The state of a link to a space, as known here; zero `counts` for an unreadable database."""
+    """The state of a link to a space, from data on this machine; counts are 0 if unreadable."""
 
     def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -304,7 +304,7 @@ class TieReport:
 
     @property
     def headline(self) -> str:
-        """One sentence about the space, the last exchange and the changes to send."""
+        """A sentence about the space, the last exchange, and changes that wait to be sent."""
         last, oldest = self.state.last_success, self.counts.oldest
         subject = "your own memories" if self.tie.key == USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
@@ -356,7 +356,7 @@ class TieReport:
 
     @property
     def is_bad(self) -> bool:
-        """True if the user must act, no exchange for a week succeeded, or all of them failed."""
+        """True if the user must act, or if no exchange succeeded for a week or ever."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None
@@ -374,7 +374,7 @@ class TieReport:
 
 
 def shared_log(sight: Sight) -> Finding:
-    """Report the last exchanges with spaces of this project and the user, and their failures."""
+    """Check the exchanges with the spaces to which this project and the user are linked."""
     reports = [TieReport(sight.memory, tie, sight.now_s) for tie in ties.joined_by(sight.memory)]
     bad = [report for report in reports if report.is_bad]
     if not bad:
@@ -388,7 +388,7 @@ def shared_log(sight: Sight) -> Finding:
 
 
 def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
-    """Return the lines of `status` about sessions that clients still have; [] if they have none."""
+    """Return lines for `status` about the sessions that clients have on disk; [] if none."""
     if not sessions:
         return []
     unread = [session for session in sessions if session.state in past_sessions.TO_READ]
@@ -416,7 +416,7 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 
 def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
-    """Return a sentence on unread sessions that a client will soon delete; [] if there are none."""
+    """Return a sentence about unread sessions that a client will delete; [] if there are none."""
     due = [s for s in sessions if s.state in past_sessions.TO_READ and s.transcript.deleted_s]
     if not due:
         return []
@@ -430,14 +430,14 @@ def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
 
 
 def clients_of(sessions: Sequence[Session]) -> str:
-    """Return the clients' names; if there are several, with their numbers of sessions."""
+    """Return the names of the sessions' clients, with session counts if there are several."""
     count = Counter(CLIENTS[session.transcript.client].name for session in sessions)
     is_one = len(count) == 1
     return ", ".join(name if is_one else f"{name} ({number})" for name, number in count.items())
 
 
 def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
-    """Return the state of past sessions for JSON; only projects with unread sessions are named."""
+    """Return past sessions as a dict for JSON; only projects with unread sessions are listed."""
     unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
     fields = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
     return {name: value for name, value in fields.items() if name != "projects"}
