@@ -1,1 +1,1 @@
-"""Installation and discovery of the packages that the plugin needs."""
+"""Installation of the packages that the plugin needs, and the search for installed ones."""

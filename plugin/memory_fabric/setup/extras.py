@@ -4,7 +4,7 @@
 
 `serve` installs its extra on first use; the semantic extra is installed by `semantic on`. A folder
 is filled under a temporary name and then renamed, so that other processes never see it incomplete.
-This module does not import any extras, because hooks use it after their reply.
+This module imports no extra itself, because hooks use the module after their reply.
 """
 
 import os
@@ -20,35 +20,35 @@ from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked, names_in
 
-# Timeout while another process installs the same packages; longer than a download takes.
+# Seconds to wait while another process installs the same packages: longer than a download.
 WAIT_S = 900.0
-# An unfinished folder older than this was left by a killed process.
+# After this time, an unfinished folder must be from a process that was killed.
 LEFTOVER_AFTER_S = 3600
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
-# Lock file of the embedding process in the home; its modification time is that of the last start.
+# The embedding process's lock file in the home; its modification time is the last start.
 LOCK = "embedding.lock"
-# Least time between two starts, because loading the model costs half a second of CPU time.
+# Minimum seconds between two starts, because loading the model takes half a second of CPU time.
 EVERY_S = 30.0
-# Conditions for the rows `t` of each table that get a vector; KEYS has their ascending keys.
+# SQL conditions for the rows `t` of each table that need a vector; KEYS has the keys' names.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",
     "episodes": "t.role = 'user'",
 }
 KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
-# Only this many of the newest keys are checked, which takes 5 ms. When the embedding process is
-# next started, it also finds older rows without a vector.
+# Only this many of the newest keys are checked, which takes 5 ms. The embedding process itself also
+# finds older rows without a vector.
 MAX_KEYS_READ = 5000
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
-    """Return the path of the lock file with the pinned packages of this kind of extra."""
+    """Return the path of the lock file that pins the packages of this kind of extra."""
     return os.path.join(plugin_root, "plugin", f"{kind}.lock")
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder for this extra, this interpreter and these pins; '' without pins."""
+    """Return the folder of an extra for this Python and these pins; '' without a lock file."""
     if not data_dir or not plugin_root:
         return ""
     return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
@@ -62,15 +62,15 @@ def reach(folder: str) -> None:
 
 
 def missing(packages: Sequence[str]) -> list[str]:
-    """Return those of the packages that cannot be imported."""
-    from importlib.util import find_spec  # imported late: no hook needs it
+    """Return the names of the packages that cannot be imported."""
+    from importlib.util import find_spec  # imported late: hooks do not need it
 
     return [name for name in packages if find_spec(name) is None]
 
 
 def install(folder: str, lock: str) -> None:
-    """Install a lock file's packages, only once. Raises FabricError, OSError, TimeoutError."""
-    import shutil  # imported late: not needed to look for an extra
+    """Install a lock file's packages if missing. Raises FabricError, OSError, TimeoutError."""
+    import shutil  # imported late: needed only to install
 
     with Locked(f"{folder}.lock", WAIT_S):
         if not os.path.exists(os.path.join(folder, MARKER)):
@@ -88,7 +88,7 @@ def installed(kind: str, data_dir: str) -> list[str]:
 
 
 def remove(kind: str, data_dir: str) -> bool:
-    """Delete the folders of this kind of extra; return True if there were any. Raises OSError."""
+    """Delete all folders of this kind of extra; return True if there were any. Raises OSError."""
     import shutil
 
     folders = installed(kind, data_dir)
@@ -122,7 +122,7 @@ def _fill(folder: str, lock: str) -> None:
             install_packages.fetch(lock, tools, prepare, scratch, target=target)
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
-        shutil.rmtree(folder, ignore_errors=True)  # not in use, because it has no marker
+        shutil.rmtree(folder, ignore_errors=True)  # unused, because it has no marker
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
         reason, remedy = install_packages.explained(str(error))
@@ -141,7 +141,7 @@ def _remove_leftovers(data_dir: str) -> None:
 
 
 def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
-    """Start embedding if `semantic` is installed and vectors are missing; return its id or 0."""
+    """Start the embedding process if memories lack vectors; return its process id or 0."""
     if not settings.semantic or not settings.writes:
         return 0
     try:
@@ -155,7 +155,7 @@ def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) 
 
 
 def is_due(database: Database) -> bool:
-    """Return True if one of the newest memories of a database has no vector yet."""
+    """Return True if one of a database's newest memories has no vector yet."""
     for table, condition in EMBEDDED.items():
         key = KEYS[table]
         row = database.row(
@@ -170,7 +170,7 @@ def is_due(database: Database) -> bool:
 
 
 def start_embedding(settings: Settings) -> int:
-    """Start the embedding process, detached so that it outlives the session; return its id."""
+    """Start the embedding process, which outlives the session; return its process id."""
     own = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
     own |= {"CLAUDE_PLUGIN_DATA": settings.data_dir, "CLAUDE_PLUGIN_ROOT": settings.plugin_root}
     return processes.start("semantic.measure", {**environment(), **own})

@@ -3,9 +3,9 @@
     packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
     extras.install ─▶ fetch()
 
-Only wheels listed in a lock file are installed, each verified by its hash, so no code of a package
-runs and none is added. pip and uv read the user's configuration files. Of their environment
-variables they get those about access to an index, unless the project's client settings set them.
+Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
+and no further package is added. pip and uv read the user's configuration files, but only those
+environment variables that configure an index, unless the project's client settings set them.
 """
 
 import json
@@ -22,9 +22,9 @@ from memory_fabric.setup import packages
 from memory_fabric.setup.packages import MARKER
 
 TOOL_TIMEOUT_S = 900
-# Variables that would make the tools use another Python.
+# Environment variables that would make pip and uv use another Python.
 FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
-# Variables of pip and uv about access to an index. Others could add requirements or move output.
+# Variables of pip and uv about access to an index; others could change what is installed where.
 REACHING_VARIABLES = frozenset(
     """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
     PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
@@ -32,17 +32,17 @@ REACHING_VARIABLES = frozenset(
     UV_INSECURE_HOST UV_NATIVE_TLS UV_NO_CACHE UV_NO_INDEX UV_OFFLINE UV_SYSTEM_CERTS""".split()
 )
 PREFIXES = ("PIP_", "UV_")
-# Prefix of uv's variables for indexes by number or name, and for their credentials.
+# The prefix of further variables of uv about indexes and their credentials.
 REACHING_PREFIX = "UV_INDEX"
 # Files in which a project can set environment variables for the client's sessions.
 PROJECT_SETTINGS = ("settings.json", "settings.local.json")
 MAX_SETTINGS_BYTES = 1 << 20
 MAX_PRINTED_BYTES = 1 << 20
 WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "--require-hashes")
-# The first version of pip that can install into another interpreter's environment (--python).
+# The first version of pip that can install packages for another interpreter (--python).
 PIP_FOR_OTHERS = (22, 3)
 PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
-# Texts in the tools' output, the cause and the remedy; the first match is reported.
+# Phrases in the output of a failed program, with the cause and the remedy; the first match counts.
 CAUSES = (
     (
         ("ensurepip is not", "'ensurepip'", "No module named venv"),
@@ -71,11 +71,11 @@ CAUSES = (
 
 
 class InstallationFailed(Exception):
-    """Error raised if pip, uv or venv fails; its message is the tool's output."""
+    """Error raised if pip, uv or venv fails; its message is the output of the failed program."""
 
 
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
-    """Install and publish the packages for this interpreter, or record why that failed."""
+    """Install the command line's packages for this interpreter, or record why that failed."""
     os.ftruncate(lock, 0)
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, f"{os.getpid()}\n".encode())
@@ -83,7 +83,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if environment is None:
         return
     for path in packages.half_installed(data_dir):
-        _remove(path)  # left by killed attempts, since this process has the lock
+        _remove(path)  # left by killed attempts, because this process has the lock
     base = packages.base_interpreter()
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
@@ -97,20 +97,20 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             scratch = os.path.join(environment, "pip")
             fetch(requirements, tools, prepare, scratch, python=packages.python_in(environment))
         if hasattr(os, "sync"):
-            os.sync()  # The marker must not reach the disk before the packages.
+            os.sync()  # The packages must reach the disk before the marker.
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         _remove(environment)
         _record_error(data_dir, environment, str(error))
     else:
         packages.unlink(packages.error_file(data_dir))
-        for name in os.listdir(data_dir):  # those of other releases and interpreters
+        for name in os.listdir(data_dir):  # delete those of other releases and interpreters
             path = os.path.join(data_dir, name)
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
                 _remove(path)
-    # Compile the package into the `.pyc` files that hooks look up, so that hooks need not do so.
-    import compileall  # imports asyncio and more, and extras need no compilation
+    # Compile this package into `.pyc` files, so that hooks do not have to compile it.
+    import compileall  # imported late: imports asyncio and more
 
     package = os.path.join(plugin_root, "plugin", "memory_fabric")
     if not os.access(package, os.W_OK):
@@ -119,23 +119,23 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """A runner of pip and uv, which works in the folder of its log and logs their output."""
+    """Runs pip, uv and venv in the folder of the log, and writes their output to the log."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
-        # On Windows, children do not inherit the lock, so it is released when the installer ends.
+        # On Windows, pip and uv do not inherit the lock; it is released when this process ends.
         self._log, self._locks = log, locks if os.name == "posix" else ()
         self._environ = tool_environment(os.environ)
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
 
     def run(self, command: Sequence[str]) -> None:
-        """Run a command and wait for it. Raises InstallationFailed with its output, and OSError."""
+        """Run a command to its end. Raises OSError, and InstallationFailed with the output."""
         self._log.write(f"$ {' '.join(command)}\n".encode("utf-8", "replace"))
         self._log.flush()
         before = os.fstat(self._log.fileno()).st_size
         try:
             code = subprocess.run(
                 command,
-                # Outside of the project, whose pyproject.toml or uv.toml must have no influence
+                # Outside the project, so that its pyproject.toml or uv.toml has no effect
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -173,8 +173,8 @@ def fetch(
 ) -> None:
     """Install a lock file's packages into the environment of `python`, or into the folder `target`.
 
-    Uses uv if it succeeds, else pip, at `scratch` if the interpreter has none or an old one.
-    `prepare` creates the empty target. Raises InstallationFailed, OSError.
+    uv is tried first, then pip, which is installed in `scratch` if it is missing or too old.
+    `prepare` empties the target before each attempt. Raises InstallationFailed, OSError.
     """
     into = ("--target", target) if target else ()
     options = (*WHEELS_ONLY, *into, "-r", requirements)
@@ -184,7 +184,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # The output is in the log; try pip next.
+            pass  # Its output is in the log; try pip next.
         else:
             return
     prepare()
@@ -200,7 +200,7 @@ def fetch(
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the process's environment without variables that could change what is installed."""
+    """Return the environment for pip and uv, without variables that change what is installed."""
     kept = (n for n in environ if n not in FOREIGN_VARIABLES and not n.startswith(PREFIXES))
     variables = {name: environ[name] for name in kept}
     stated = _set_by_project(environ)
@@ -208,14 +208,14 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
         reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
         if reaches and name not in stated:
             variables[name] = value
-    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # disables pip's configuration files
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # turns off pip's configuration files
         variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
     return {**variables, **own, "PIP_NO_COLOR": "1"}
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return the variables that the project's settings set; all variables if unreadable."""
+    """Return the names of variables that the project's settings set; all names if unreadable."""
     names: set[str] = set()
     project = _project(environ)
     for file in PROJECT_SETTINGS if project else ():
@@ -237,7 +237,7 @@ def _set_by_project(environ: Mapping[str, str]) -> set[str]:
 
 
 def _project(environ: Mapping[str, str]) -> str:
-    """Return the folder of the project, which is not trusted; '' if the user's home is in it."""
+    """Return the folder of the project, which is not trusted; '' if it contains the user's home."""
     try:
         project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:
@@ -246,7 +246,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return PATH's absolute folders outside of the project, where programs are looked up."""
+    """Return the absolute folders of PATH outside the project, in which programs are looked up."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -261,7 +261,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def explained(printed: str) -> tuple[str, str]:
-    """Return the cause of a failure and its remedy, recognised by the tool's output."""
+    """Return the cause of a failure and a remedy, derived from the printed output."""
     for needles, words, help_words in CAUSES:
         if any(needle in printed for needle in needles):
             return words, help_words
@@ -269,7 +269,7 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str, *, beside: str) -> None:
-    """Replace a private file atomically, by a temporary file named `beside`. Raises OSError."""
+    """Write a private file atomically; the temporary file is named `beside`. Raises OSError."""
     beside = os.path.join(os.path.dirname(path), beside)
     try:
         with open(beside, "w", encoding="utf-8", opener=_private) as file:
@@ -294,7 +294,7 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
     try:
         _write(path, json.dumps(error), beside=f"{os.path.basename(path)}.{os.getpid()}")
     except OSError:
-        return  # for example a full disk: the next session retries without a pause
+        return  # for example a full disk; the next session then retries at once
 
 
 def _remove(path: str) -> None:
@@ -306,7 +306,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach from the session and install. If `lock` is not an inherited lock, acquire the lock."""
+    """Detach and install. `lock` is the descriptor of an inherited lock, or else TAKES_IT."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
         handle = packages.take_lock(data_dir)
@@ -317,5 +317,5 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(handle, False)  # Only the tools inherit the lock, through pass_fds.
+    os.set_inheritable(handle, False)  # Only pip, uv and venv inherit it, by pass_fds.
     install(data_dir, plugin_root, handle)

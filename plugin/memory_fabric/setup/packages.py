@@ -3,11 +3,11 @@
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
 
-A virtual environment has absolute paths in its scripts, so it is created under its final name, and
-published by the marker `.complete` after everything else has reached the disk. A folder without it
-is left over from a failed attempt; the next process that acquires the lock deletes it.
+The scripts of a virtual environment contain absolute paths, so it is created under its final name.
+The marker `.complete` is written after all other files have reached the disk. An environment
+without it is left over from a failed attempt; the next process with the lock deletes it.
 
-The starting process acquires `install.lock` without waiting. The child and its tools inherit it, so
+The starting process acquires `install.lock` without waiting. The child, pip and uv inherit it, so
 it is released when the last of them ends; on Windows the child acquires it itself (TAKES_IT).
 
 bin/memory-fabric runs this file as a script by the bare interpreter (`python -I -S packages.py
@@ -21,17 +21,17 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# Pause after a failure: long enough to retry rarely while offline, but soon when online again.
+# Seconds between attempts after a failure, so that being offline causes few attempts.
 BACK_OFF_S = 600
-# Timeout of a command, whose user sees a message and may press Ctrl-C.
+# Seconds that a command waits for its packages; the user sees a message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
-# Download size, displayed to users who wait; tests/launchers/test_installation.py measures it.
+# The size of the download, shown to waiting users; tests/launchers/test_installation.py checks it.
 SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON_TAG = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-# Replaces the descriptor of an inherited lock if the installer must acquire the lock itself.
+# Passed instead of an inherited lock's descriptor: the installer must acquire the lock itself.
 TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
@@ -43,11 +43,11 @@ INSTALLER = (
 )
 
 
-# --- for hooks: cheap checks and a quick start
+# --- for hooks: cheap checks, and a start that does not wait
 
 
 def environment_python(data_dir: str, plugin_root: str) -> str | None:
-    """Return the Python that has the packages, or None. This costs two stats and a checksum."""
+    """Return the Python that has the packages, or None if they are not installed; cheap to call."""
     environment = environment_folder(data_dir, plugin_root)
     if environment is None or not os.path.exists(os.path.join(environment, MARKER)):
         return None
@@ -56,23 +56,23 @@ def environment_python(data_dir: str, plugin_root: str) -> str | None:
 
 
 def python_in(environment: str, system: str = os.name) -> str:
-    """Return the path of a virtual environment's Python; `system` is an `os.name`."""
+    """Return the path of a virtual environment's Python; `system` is a value of `os.name`."""
     parts = ("bin", "python") if system == "posix" else ("Scripts", "python.exe")
     return os.path.join(environment, *parts)
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Start a detached installation, unless one is running or failed recently; True if started."""
+    """Start a detached installation if it is due; return True if it was started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
-    """Start an installation even if one failed recently; return True if it was started."""
+    """Start an installation even if another one just failed; return True if it was started."""
     return _start_and_reap(data_dir, plugin_root, insist=True) > 0
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python with the packages, installed if missing (`insist`: at once), or None."""
+    """Return the Python that has the packages, installing missing ones first; None on failure."""
     import time  # imported late: hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
@@ -80,7 +80,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        # A recent failure does not prevent the first attempt with `insist`.
+        # With `insist`, the first attempt is made even if another one has just failed.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -93,12 +93,12 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 def _start_and_reap(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     child = _start(data_dir, plugin_root, insist=insist)
     if child > 0 and os.name == "posix":
-        os.waitpid(child, 0)  # the intermediate process, which ends after forking the installer
+        os.waitpid(child, 0)  # the parent of the installer, which ends at once
     return child
 
 
 def last_error(data_dir: str) -> str:
-    """Return the last failure's cause, remedy and time; '' if the last attempt succeeded."""
+    """Return the cause, remedy and time of the last failure; '' if the last attempt succeeded."""
     error = _read_error(data_dir)
     if not error:
         return ""
@@ -106,7 +106,7 @@ def last_error(data_dir: str) -> str:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Return environments without a marker, including that of a running installation."""
+    """Return the environments without the marker, including one that is being installed."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -116,13 +116,13 @@ def half_installed(data_dir: str) -> list[str]:
 
 
 def remembered_file(data_dir: str) -> str:
-    """Return the file where hooks/launch saves its interpreter; '' if there is no data folder."""
+    """Return the file where hooks/launch saves its interpreter's path; '' without a data folder."""
     return os.path.join(data_dir, "interpreter") if data_dir else ""
 
 
 def environment_folder(data_dir: str, plugin_root: str) -> str | None:
-    """Return the environment folder for this release and interpreter; None without a lock file."""
-    # Without a root the path would be relative: a project's files could choose what is installed.
+    """Return the environment's folder for this release and Python; None without a lock file."""
+    # A relative path would let a project's files decide what is installed.
     if not data_dir or not plugin_root:
         return None
     interpreter = f"{base_interpreter()} {PYTHON_TAG}".encode("utf-8", "surrogateescape")
@@ -130,8 +130,8 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
 
 
 def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
-    """Return the folder for a lock file's packages, named after its pins; '' if it is missing."""
-    import zlib  # hashlib is slower to import, and this key need not be secure
+    """Return the folder for a lock file's packages, named after its checksum; '' if unreadable."""
+    import zlib  # faster to import than hashlib, and sufficient for this key
 
     try:
         with open(lock, "rb") as file:
@@ -142,17 +142,17 @@ def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> 
 
 
 def base_interpreter() -> str:
-    """Return the path of the real interpreter, even if this process runs in an environment."""
+    """Return the real path of the interpreter, even if this process uses a virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def lock_file(plugin_root: str) -> str:
-    """Return the path of the lock file with the command line's pinned packages."""
+    """Return the path of the lock file that pins the command line's packages."""
     return os.path.join(os.path.abspath(plugin_root), "plugin", "requirements.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the process that forks the installer; return its id, NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer; return the process id of its parent, NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
@@ -162,10 +162,10 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        # Another process may have finished or failed before this one got the lock.
+        # Another process may have finished or failed just before this one acquired the lock.
         if not _is_due(data_dir, plugin_root, insist):
             return NOT_STARTED
-        unlink(error_file(data_dir))  # the error of an earlier attempt
+        unlink(error_file(data_dir))  # delete an earlier attempt's error
         folders = os.path.abspath(data_dir), os.path.abspath(plugin_root)
         python = base_interpreter()
         command = [python, "-I", "-S", "-c", INSTALLER, SOURCE, *folders]
@@ -184,7 +184,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 
 def _acquire(data_dir: str) -> int:
-    """Acquire the lock and return its descriptor. Raises BlockingIOError if it is held."""
+    """Acquire `install.lock`; return its descriptor. Raises BlockingIOError if it is not free."""
     from memory_fabric import file_lock  # imported late: only if an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
@@ -213,10 +213,10 @@ def is_running(data_dir: str) -> bool:
 
 
 def take_lock(data_dir: str) -> int:
-    """Acquire the lock for an installer that did not inherit it; return its handle or TAKES_IT."""
+    """Acquire `install.lock` in the installer; return its descriptor, or TAKES_IT on failure."""
     import time
 
-    for _ in range(20):  # The starting process may not have released the lock yet.
+    for _ in range(20):  # The starting process may still have the lock.
         try:
             return _acquire(data_dir)
         except BlockingIOError:
@@ -225,22 +225,22 @@ def take_lock(data_dir: str) -> int:
 
 
 def error_file(data_dir: str) -> str:
-    """Return the path of the file that records the last failure."""
+    """Return the path of the file that records the last failed installation."""
     return os.path.join(data_dir, "install-error")
 
 
 def unlink(path: str) -> None:
-    """Delete a file; errors are ignored."""
+    """Delete a file, ignoring errors."""
     try:
         os.unlink(path)
     except OSError:
-        return  # already deleted, or not deletable: the next attempt retries
+        return  # already deleted, or impossible to delete now
 
 
 def _read_error(data_dir: str) -> dict[str, str]:
     try:
         with open(error_file(data_dir), encoding="utf-8") as file:
-            import json  # imported late: only if an installation failed
+            import json  # imported late: only after a failure
 
             error = json.load(file)
         return {name: str(error[name]) for name in ("time", "environment", "reason", "remedy")}
@@ -249,26 +249,26 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 
 def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
-    """Return True if packages are missing and, unless `insist`, no attempt failed recently."""
+    """Return True if packages are missing and, unless `insist`, no attempt has just failed."""
     folder = environment_folder(data_dir, plugin_root)
     if folder is None or environment_python(data_dir, plugin_root) is not None:
         return False
-    import time  # imported late: only if an installation is missing
+    import time  # imported late: only if packages are missing
 
     try:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
         return True
-    # A failure counts only for its own release and interpreter, which have their own folder.
+    # A failure counts only for the same release and interpreter, which share a folder.
     same = _read_error(data_dir).get("environment") == os.path.basename(folder)
     return insist or not (same and 0 <= age_s < BACK_OFF_S)
 
 
-# --- start of bin/memory-fabric
+# --- for bin/memory-fabric: wait for the packages, then start the program
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process by the program, run by a Python with the packages; 1 on failure."""
+    """Replace this process by the command line, run with its packages; return 1 on failure."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -283,10 +283,10 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     options = ["-I"]
     if not os.access(os.path.join(source, "memory_fabric"), os.W_OK):
         options += ["-X", f"pycache_prefix={os.path.join(data_dir, 'pycache')}"]
-    # Python finds its environment by argv[0], an absolute path.
+    # argv[0] must be absolute, because Python finds its virtual environment by this path.
     command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        if os.name != "posix":  # On Windows, exec starts another process without waiting for it.
+        if os.name != "posix":  # On Windows, exec does not wait for the new process.
             return run_and_wait(command)
         os.execv(python, command)
     except OSError as error:
@@ -294,7 +294,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def run_and_wait(command: Sequence[str]) -> int:
-    """Run a command on this process's terminal; return its exit code. Raises OSError."""
+    """Run a command in this terminal until it ends; return its exit code. Raises OSError."""
     import subprocess
 
     return subprocess.run(list(command), check=False).returncode
@@ -304,7 +304,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
     import time
 
     try:
-        # The lock file's modification time is the start: the installer then writes its id there.
+        # The installer writes to the lock file at its start, so the modification time is the start.
         began_s = os.stat(_install_lock(data_dir)).st_mtime if is_running(data_dir) else 0.0
         with open(lock_file(plugin_root), encoding="utf-8") as file:
             number = sum("==" in line for line in file)
@@ -319,7 +319,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"installing the packages of the commands, once ({size}; usually some seconds) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # before is_running, as a failed installer may hold its lock
+        reason = last_error(data_dir)  # read first: a failed installer may still have the lock
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
@@ -336,7 +336,7 @@ def _say(text: str) -> int:
 
 
 def hold(environment: str) -> None:
-    """Protect an environment from deletion until this process, or a program that it execs, ends."""
+    """Protect an environment from deletion while this process, or a program it execs, runs."""
     from memory_fabric import file_lock
 
     try:
@@ -344,11 +344,11 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # The environment is being deleted; the program itself will report this.
+        return  # The environment is being deleted; starting the program will report this.
 
 
 def held(environment: str) -> bool:
-    """Return True if a process protects this environment by `hold`."""
+    """Return True if a running process protects this environment by calling `hold`."""
     from memory_fabric import file_lock
 
     try:
@@ -364,7 +364,7 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run this file as a script, with `--run` and the program's arguments."""
+    """Run bin/memory-fabric: `--run`, followed by the program's arguments."""
     sys.path.append(SOURCE)
     if arguments[:1] == ["--run"]:
         try:
