@@ -1,1 +1,1 @@
-"""Everything that is specific to single clients: traits, hooks, settings, transcript formats."""
+"""All code for particular clients: their traits, hooks, settings and transcript formats."""

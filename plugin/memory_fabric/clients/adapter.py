@@ -1,5 +1,5 @@
-"""Adapter for other clients' hooks: converts their events into Claude Code's form, and replies into
-the client's form, without keys that it does not document: some clients reject unknown keys.
+"""Adapter for the hooks of other clients: translates their events into Claude Code's form, and
+replies into theirs. Replies have no undocumented keys, because some clients reject unknown keys.
 """
 
 import json
@@ -22,7 +22,7 @@ _EXIT_CODE = "\nExit Code: "
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return a client's event in Claude Code's form; an empty prompt gets '' as its event name."""
+    """Return a client's event in Claude Code's form; an empty prompt's event gets the name ''."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -44,7 +44,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return a client's session's settings; it is unattended if a program wrote its prompts."""
+    """Return the settings of a client's session; unattended if a program wrote its prompts."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)
@@ -74,7 +74,7 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 def _shell_result(result: object) -> object:
-    """Return a shell command's result as a dict with `stdout`; Cursor sends it as JSON text."""
+    """Return the result of a shell command as a dict with `stdout`; parse Cursor's JSON text."""
     if isinstance(result, str) and result.startswith("{"):
         result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):
@@ -90,7 +90,7 @@ def _shell_result(result: object) -> object:
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
-    """Encode a reply to an event (Claude Code's name) as one JSON object, or b"" for no output."""
+    """Encode a reply to an event of this name (Claude Code's) as a JSON object; b"" if empty."""
     if not client.summarises:
         reply = reply._replace(plain="")
     if not client.asks and reply.question:
@@ -103,7 +103,7 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
     if event_name in CONTEXT_EVENTS - client.unheard:
         context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
     output: dict[str, object] = {}
-    if client.form == "cursor":  # It never shows notices.
+    if client.form == "cursor":  # Cursor never shows notices.
         if event_name == "UserPromptSubmit" and reply.stop:
             output = {"continue": False, "user_message": fitted(reply.stop)}
         elif event_name == "PreToolUse" and reply.refusal:
@@ -112,7 +112,7 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
         elif context:
             output = {"additional_context": fitted(context)}
         return json.dumps(output).encode("ascii") if output else b""
-    # Gemini CLI, for which a refusal is a `decision` with a reason
+    # Gemini CLI: a refusal is the `decision` "deny" with a reason.
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     reason = reply.stop if event_name == "UserPromptSubmit" else reply.refusal
@@ -128,6 +128,6 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
 
 
 def _in_a_shell(text: str) -> str:
-    """Replace skills by the equivalent shell commands, because only Claude Code has the skills."""
+    """Replace skills in a text by shell commands, because only Claude Code has skills."""
     text = text.replace("/memory-fabric:memory ", "memory-fabric ")
     return text.replace("/memory-fabric:", "memory-fabric ")

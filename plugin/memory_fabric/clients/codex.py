@@ -1,8 +1,8 @@
-"""Parsers of Codex CLI's patches and of its transcripts below CODEX_HOME:
-`sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`, a `{timestamp, type, payload}` per line.
+"""Parsers of Codex CLI's patches, and of its transcripts below CODEX_HOME:
+`sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`, with lines of `{timestamp, type, payload}`.
 
-As measured with release 0.169, messages of the role user also include text added by the client, so
-the user's text is read from events (`item_completed`; `user_message` in older releases).
+In release 0.169, messages of the role user also contain text that the client added. The user's text
+is therefore read from events: `item_completed`, or `user_message` in older releases.
 """
 
 import os
@@ -27,7 +27,7 @@ _BEGIN = "*** Begin Patch"
 _CHANGES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 # Codex may move finished sessions to the second folder.
 FOLDERS = ("sessions", "archived_sessions")
-# A file name ends with the session's id, a UUID of this length.
+# The length of a session's id, a UUID, with which the file's name ends.
 ID_CHARS = 36
 SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
 _EXITED = ("Process exited with code ", "Exit code: ")
@@ -36,21 +36,21 @@ _REFUSED = ("unsupported ", "apply_patch verification failed")
 
 
 def changed_files(patch: str) -> list[str]:
-    """Return the paths that a patch adds, updates, deletes or moves to, without duplicates."""
+    """Return the paths of the files that a patch adds, changes, deletes or moves, each once."""
     lines = (line.strip() for line in patch.splitlines())
     paths = (line[len(c) :].strip() for line in lines for c in _CHANGES if line.startswith(c))
     return list(dict.fromkeys(path for path in paths if path))
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the patch that a tool call or shell command applies; '' for any other call."""
+    """Return the patch that a tool call or shell command applies; '' if it applies none."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""
 
 
 def paths(root: str) -> Iterator[str]:
-    """Yield the paths of all transcripts ("rollouts") below CODEX_HOME."""
+    """Yield the paths of all transcripts ("rollouts") below the folder CODEX_HOME."""
     for folder in FOLDERS:
         for inside, folders, names in os.walk(os.path.join(root, folder)):
             folders.sort()
@@ -60,7 +60,7 @@ def paths(root: str) -> Iterator[str]:
 
 
 def head(path: str) -> Head | None:
-    """Return a transcript's head; None for a subagent or without a folder. Raises OSError."""
+    """Return a transcript's head; None for subagents or without a folder. Raises OSError."""
     for entry in entries(path):
         if entry.get("type") == "session_meta":
             meta = table_in(entry, "payload")
@@ -75,13 +75,13 @@ def head(path: str) -> Head | None:
 
 
 class Parser:
-    """A parser that converts a session's entries into turns; call it on each entry in order."""
+    """A parser from a session's entries to turns; call it on the entries in order."""
 
     def __init__(self, head: Head) -> None:
         self._head, self._folder, self._typed = head, head.folder, ""
 
     def __call__(self, entry: Mapping[str, Any], at: int) -> Turn | None:
-        """Return the turn in an entry; None if it has none. `at` is the offset of its line."""
+        """Return the turn in an entry, or None. `at` is the offset of the entry's line."""
         payload, kind, turn = entry.get("payload"), entry.get("type"), None
         if not isinstance(payload, dict):
             return None
@@ -95,7 +95,7 @@ class Parser:
         if turn is None:
             return None
         return turn._replace(
-            # Shorter ids are unique only within one answer, so use the offset instead.
+            # Other ids are unique only within one answer, so the offset replaces them.
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{self._head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
             cwd=self._folder,
@@ -113,7 +113,7 @@ class Parser:
         else:
             return None
         if not text or text == self._typed:
-            return None  # Some releases write both kinds of events.
+            return None  # Some releases write an event of each kind for one message.
         self._typed = text
         origin = BY_MACHINE if is_machine_text(text) else origin
         return Turn(text_in(item, "id"), "user", text, origin=origin)
@@ -153,7 +153,7 @@ def _tools(kind: str, payload: Mapping[str, Any], call: str, folder: str) -> tup
             return (ToolUse(call, "Bash", {"command": str(command)}),)
     else:
         return (ToolUse(call, name, arguments),) if name else ()
-    # The paths of a patch are relative to the folder.
+    # A patch has paths relative to the working folder.
     paths = [os.path.join(folder, file) for file in changed_files(patch)]
     return tuple(ToolUse(call, "Edit", {"file_path": path}) for path in paths)
 

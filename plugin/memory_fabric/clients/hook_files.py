@@ -1,4 +1,4 @@
-"""Hooks of clients other than Claude Code, and the files to which `setup --client` writes them."""
+"""Hooks for clients other than Claude Code, and the files to which `setup --client` writes them."""
 
 import json
 import os
@@ -22,21 +22,21 @@ MILLISECONDS = 1000
 
 
 class HookFile(NamedTuple):
-    """The user-level file in which a client configures hooks."""
+    """The file in the user's home in which a client configures its hooks."""
 
-    variable: str  # environment variable that moves the client's folder, or ''
-    folder: str  # the client's folder in the user's home
-    name: str  # a file in this folder
-    todo: str  # the step that remains for the user
-    events: tuple[str, ...] = ()  # Claude Code's events that it supports besides COMMON_EVENTS
-    per_second: int = 1  # unit of its timeouts; 0: unknown, so no timeout is written
-    most_s: Mapping[str, int] = {}  # its maximum timeouts by event
-    flat: bool = False  # hooks are listed without groups, in a file with a version
-    has_server: bool = False  # the same file has the MCP server
-    is_run: bool = False  # tests run the real client
+    variable: str  # environment variable for the client's folder, or ''
+    folder: str  # default folder of the client in the user's home
+    name: str  # path of the hooks file in this folder
+    todo: str  # the next step, which the user must take
+    events: tuple[str, ...] = ()  # Claude Code's events that the client also supports
+    per_second: int = 1  # units of a timeout in a second; 0: write no timeouts
+    most_s: Mapping[str, int] = {}  # maximum timeouts by event
+    flat: bool = False  # the file lists hooks without groups, and has a version
+    has_server: bool = False  # the file also has the MCP servers
+    is_run: bool = False  # our tests run the real client
 
 
-# Events that all clients with a hooks file support.
+# Events that every client with a hooks file supports.
 COMMON_EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
     *("Stop", "PreCompact", "SessionEnd"),
@@ -49,7 +49,7 @@ FILES: Mapping[str, HookFile] = {
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
         events=("SubagentStart", "SubagentStop"),
-        # Codex shortens a longer timeout and warns at each start.
+        # Codex would shorten a longer timeout and warn about it at each start.
         most_s={"SessionEnd": 3},
         is_run=True,
     ),
@@ -92,22 +92,23 @@ FILES: Mapping[str, HookFile] = {
         "Restart OpenCode: it loads the plugin when it starts.",
     ),
 }
-# The server is a separate TOML table at the end of Codex's file, between two comments.
+# Codex's configuration file; the server is a TOML table at its end, between two comments.
 CODEX_CONFIG, TABLES = "config.toml", "mcp_servers"
 BEGIN, END = "# memory-fabric: begin\n", "# memory-fabric: end\n"
-# Variables for Codex to pass to the server, so that the server and the hooks use the same memory.
+# Environment variables that Codex should pass to the server, so that it uses the hooks' memory.
 VARIABLES = ("MEMORY_FABRIC_HOME", "CLAUDE_CONFIG_DIR", "MEMORY_FABRIC", "MEMORY_FABRIC_PYTHON")
 
 
 def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
-    """Return the path of the user's hooks file of a client."""
+    """Return the path of the user's hooks file for a client."""
     file = FILES[client]
     folder = environ.get(file.variable, "") if file.variable else ""
     return os.path.join(os.path.abspath(folder or os.path.join(user_home, file.folder)), file.name)
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks and (`mcp`) server. Raises BadInput, OSError."""
+    """Return the changes that add a client's hooks (`mcp`: and server). Raises BadInput, OSError.
+    """
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
@@ -127,7 +128,7 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
         text = f"{path} has a server named {SERVER} already; nothing was changed."
         raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
     server = {**set_up.server_of(root), "env_vars": VARIABLES}
-    # TOML has the same syntax as JSON for strings and lists of strings.
+    # In TOML, strings and lists of strings are written as in JSON.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
@@ -139,7 +140,7 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:
-    """Return the changes that undo those of `changes`. Raises BadInput, OSError."""
+    """Return the changes that remove a client's hooks and server. Raises BadInput, OSError."""
     take = set_up.without_file if client == OPENCODE else set_up.without_hooks
     own = take(home, path, root)
     if client == CODEX:
@@ -149,17 +150,17 @@ def removals(client: str, home: str, path: str, root: str) -> list[Change]:
 
 
 def plugin(root: str) -> str:
-    """Return the source of OpenCode's plugin, which starts the launcher."""
+    """Return the JavaScript source of the plugin for OpenCode, which starts the hook launcher."""
     path = os.path.join(os.path.dirname(__file__), "opencode_plugin.js")
     place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
     return (files.read_text(path) or "").replace("@LAUNCHER@", place)
 
 
 def hooks(client: str, root: str) -> dict[str, list[Any]]:
-    """Return the hooks for a client, grouped by the client's event names."""
+    """Return the hook groups for a client by the client's names of events."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
-    tools: dict[str, list[str]] = {}  # the client's names of Claude Code's tools
+    tools: dict[str, list[str]] = {}  # Claude Code's name of a tool: the client's names
     for name, known in row.tools.items():
         tools.setdefault(known, []).append(name)
     own: dict[str, list[Any]] = {}
@@ -181,7 +182,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
-    """Return the shell command of a hook, which specifies the client; `system` is an `os.name`."""
+    """Return the shell command of a client's hook; `system` is a value of `os.name`."""
     if system != "posix":
         words = [*set_up.without_shell(root), "--client", client, *arguments]
         return " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -192,7 +193,7 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
 
 
 def _matcher(matcher: str, tools: Mapping[str, list[str]]) -> str:
-    """Return a matcher that matches the client's tool names in addition to Claude Code's."""
+    """Extend a matcher for Claude Code's tool names to match the client's tool names, too."""
     single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
     return re.sub(
         r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
@@ -209,7 +210,7 @@ def without_codex_server(home: str, path: str, root: str) -> Change:
         start, end = text.find(BEGIN), text.find(END)
         if start < 0 or end < start:
             return done
-        start -= text[:start].endswith("\n\n")  # also remove the empty line above the table
+        start -= text[:start].endswith("\n\n")  # include the empty line above the table
         return done.then(Edit(start, text[start : end + len(END)], ""))
 
     return set_up.taken(home, path, take)

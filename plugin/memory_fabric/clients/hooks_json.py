@@ -1,4 +1,4 @@
-"""Edits that add memory-fabric's hooks or server to a client's JSON file, or remove only them."""
+"""Edits of a client's JSON file that add memory-fabric's hooks or server, or remove only them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from memory_fabric.errors import BadInput
 HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
-# The launcher on Windows, where a hook's command is Python and the launcher its argument.
+# The launcher on Windows: a hook's command there is Python, with this file as an argument.
 LAUNCH_FILE = "/hooks/launch.py"
-# Text that occurs in the path of the launcher and program of every installation.
+# This text is part of the paths of every installation's launcher and program.
 OUR_MARK = "memory-fabric"
 
-# A predicate that is True for commands of memory-fabric.
+# A function that returns True for a command of memory-fabric.
 IsOurs = Callable[[str], bool]
 
 
 class Edited(NamedTuple):
-    """A text after some edits, and these edits in order."""
+    """A text, and the edits that produced it, in order."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """Return this result with one more edit applied."""
+        """Return the text and edits after one more edit."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value at the path `names`, with the objects around it, if missing. Raises BadInput."""
+    """Add a value at the path `names` unless it exists; create missing objects. Raises BadInput."""
     container = read(done.text, path)
     for depth, name in enumerate(names):
         _need(container, dict, ".".join(names[:depth]) or "the file", done.text, path)
@@ -65,7 +65,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove the hooks whose command passes the test `ours`, and containers that become empty."""
+    """Remove the hooks whose command is `ours`, and the lists and objects that become empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -83,7 +83,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
-    """Return memory-fabric's hook groups in the text, by event."""
+    """Return the hook groups in the text that contain memory-fabric's hooks, by event."""
     groups: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -92,7 +92,7 @@ def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
 
 
 def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
-    """Add memory-fabric's MCP server. Raises BadInput if another server has the same name."""
+    """Add memory-fabric's MCP server. Raises BadInput if there is already a server of its name."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
         line = done.text.count("\n", 0, other.start) + 1
@@ -102,13 +102,13 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
 
 
 def server_in(text: str, path: str) -> Any:
-    """Return the entry of the server named "memory" in the text; None if there is none."""
+    """Return the entry of the MCP server named "memory" in the text, or None."""
     part = read(text, path).member(SERVERS, SERVER)
     return part.value if part else None
 
 
 def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Return the text without memory-fabric's server, and without its table if left empty."""
+    """Remove memory-fabric's server, and the object of servers if it becomes empty."""
     root = read(done.text, path)
     servers, server = root.member(SERVERS), root.member(SERVERS, SERVER)
     if servers is None or server is None or not ours(_command(server.value)):
@@ -117,14 +117,14 @@ def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def read(text: str, path: str) -> Part:
-    """Parse a client's file into a JSON object. Raises BadInput with the number of the bad line."""
+    """Parse a client's JSON file. Raises BadInput, with the number of the bad line if known."""
     try:
         root = json_text.read(text)
     except json.JSONDecodeError as error:
         text = f"{path}, line {error.lineno}: {error.msg}; it was left as it is."
         remedy = "Correct that line (comments are not JSON), and try again."
         raise BadInput(path, text, remedy=remedy) from error
-    except ValueError as error:  # for example an integer with too many digits
+    except ValueError as error:  # for example: an integer has too many digits
         raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
     except RecursionError as error:
         raise BadInput(path, f"{path} is nested too deeply; it was left as it is.") from error
@@ -133,7 +133,7 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> IsOurs:
-    """Return a predicate: True for `known` commands, and those of any installation's hooks."""
+    """Return a predicate for hook commands: True for `known` ones, and for any installation's."""
     return lambda command: (
         _is_ours(command, known, LAUNCHER)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
@@ -141,18 +141,18 @@ def launcher_test(*known: str) -> IsOurs:
 
 
 def program_test(*known: str) -> IsOurs:
-    """Return a predicate that is True for commands that start memory-fabric's MCP server."""
+    """Return a predicate for server commands: True for `known` ones, and for any installation's."""
     return lambda command: _is_ours(command, known, PROGRAM)
 
 
 def _is_ours(command: str, known: tuple[str, ...], end: str) -> bool:
-    """Return True for a known command, a path of memory-fabric's program, or its launcher."""
+    """Return True for a known command, or a path of memory-fabric's that ends with `end`."""
     is_program = command.startswith("/") and command.endswith(end) and OUR_MARK in command
     return (bool(command) and command in known) or is_program or _is_launch_file(command)
 
 
 def _is_launch_file(command: str) -> bool:
-    """Return True if a command has the path of the launcher script for Windows."""
+    """Return True if a command contains the path of memory-fabric's launcher for Windows."""
     path = command.replace("\\", "/")
     return OUR_MARK in path and LAUNCH_FILE in path
 
@@ -168,12 +168,12 @@ def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
 def _hooks(group: Part) -> tuple[Part, ...]:
     listed = group.member(HOOKS)
     if listed is None and _command(group.value):
-        return (group,)  # Cursor's hooks are not grouped.
+        return (group,)  # Cursor does not group hooks.
     return listed.parts if listed and isinstance(listed.value, list) else ()
 
 
 def _command(value: Any) -> str:
-    """Return the command of a hook or server, or the launcher script if Python runs that script."""
+    """Return the command of a hook or server, or the launcher's path if Python runs it."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")

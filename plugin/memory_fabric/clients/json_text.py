@@ -1,4 +1,4 @@
-"""Edits of spans of a JSON text, which keep all other bytes and so the user's layout."""
+"""Edits of parts of a JSON text; all other bytes, and so the user's layout, remain unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_INDENT = "  "
 
 
 class Part(NamedTuple):
-    """A parsed value with its start and end offsets; a member's start is that of its name."""
+    """A parsed value with its start and end offsets; an object's member starts at its name."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at this path; of duplicate names the last counts, as in json.loads."""
+        """Return the member at the path `names`; of duplicate names, the last one counts."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -34,32 +34,32 @@ class Part(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A replacement of the text `old` by `new` at offset `start`."""
+    """A replacement of the text `old` by the text `new` at the offset `start`."""
 
     start: int
     old: str
     new: str
 
     def applied(self, text: str) -> str:
-        """Return the text with the edit applied."""
+        """Return the text after this edit."""
         return text[: self.start] + self.new + text[self.start + len(self.old) :]
 
     def undone(self, text: str) -> str:
-        """Return the text with the edit reverted."""
+        """Return the text before this edit."""
         return text[: self.start] + self.old + text[self.start + len(self.new) :]
 
 
 def read(text: str) -> Part:
     """Parse a JSON text into a Part. Raises json.JSONDecodeError, RecursionError."""
     body = text.removeprefix(BOM)
-    json.loads(body)  # reports syntax errors with their line; the scan below expects valid JSON
+    json.loads(body)  # raises an error with the line; the scan below needs valid JSON
     return _scan(text, len(text) - len(body))
 
 
 def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
-    """Return the edit that appends a value to a container, formatted like its siblings."""
+    """Return the edit that appends a value to an object or list, formatted like its siblings."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    # One level is indented like the first member of the text.
+    # Indent by the same amount as the first member of the text.
     first_line = re.match(rf"{BOM}?\s*\{{[ \t]*\r?\n([ \t]+)\S", text)
     unit = first_line.group(1) if first_line else DEFAULT_INDENT
     if container.parts:
@@ -80,9 +80,9 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
-    """Return the edit that removes a part and its comma, and containers that would become empty.
+    """Return the edit that removes a value, its comma, and containers that would become empty.
 
-    `chain` has pairs of a container and the part in it, from the innermost to the outermost.
+    `chain` has pairs of a container and the part in it, beginning with the innermost container.
     """
     container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
     at = container.parts.index(part)
@@ -96,7 +96,7 @@ def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
 
 
 def undo(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text as it was before all of these edits."""
+    """Return the text as it was before these edits."""
     for edit in reversed(edits):
         text = edit.undone(text)
     return text

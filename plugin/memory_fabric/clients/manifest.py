@@ -1,7 +1,7 @@
-"""Manifest of everything that setup changed outside the home, used to undo it: `setup.json`.
+"""Manifest (`setup.json`) of everything that setup changed outside the home, used to undo it.
 
-Of an edited file it stores the edits and a checksum, but not the text, which may contain keys; of a
-link its path; of both the folders that setup created.
+For an edited file, it stores the edits and a checksum, but not the text, which may contain keys;
+for a link, the path; and for both, the folders that setup created.
 """
 
 import os
@@ -17,7 +17,7 @@ HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 class Mark(NamedTuple):
-    """A manifest entry for a file or link that was set up: its path, kind and former state."""
+    """A manifest entry: a file or link that setup wrote, and how to undo that."""
 
     path: str
     kind: str
@@ -28,14 +28,14 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True if the mark is of this file, by any path to it, or of exactly this link."""
+        """Return True if the mark belongs to this file (under any path), or to this link."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
 
 
 def marks(home: str) -> list[Mark]:
-    """Return all marks in order, skipping marks that cannot be parsed."""
+    """Return all marks in the manifest, in order; invalid marks are skipped."""
     rows = files.read_json(os.path.join(home, NOTE)).get("marks")
     listed = []
     for row in rows if isinstance(rows, list) else []:
@@ -51,12 +51,12 @@ def marks(home: str) -> list[Mark]:
 
 
 def marks_of(home: str, path: str) -> list[Mark]:
-    """Return all marks of a path; an interrupted write leaves two of them."""
+    """Return the marks of a path: usually one, but two after an interrupted write."""
     return [mark for mark in marks(home) if mark.is_of(path)]
 
 
 def commands_of(home: str, path: str) -> list[str]:
-    """Return the commands that setup wrote into a file."""
+    """Return the commands that setup has written into a file."""
     return [mark.command for mark in marks_of(home, path)]
 
 
@@ -66,18 +66,18 @@ def expect(home: str, mark: Mark) -> None:
 
 
 def remember(home: str, mark: Mark) -> None:
-    """Save a mark and delete the other marks of its path. Raises OSError, TimeoutError."""
+    """Save a mark in place of all other marks of its path. Raises OSError, TimeoutError."""
     _rewrite(home, lambda other: not other.is_of(mark.path), mark)
 
 
 def forget(home: str, path: str) -> None:
-    """Delete the marks of a path. Raises OSError, TimeoutError."""
+    """Delete all marks of a path. Raises OSError, TimeoutError."""
     if marks_of(home, path):
         _rewrite(home, lambda other: not other.is_of(path))
 
 
 def make_folders(folder: str) -> list[str]:
-    """Create a folder and its missing parents, writable only by the owner. Raises OSError."""
+    """Create a folder and its missing parents; return the new ones. Raises OSError."""
     missing = missing_folders(folder)
     for name in missing:
         os.mkdir(name, 0o755)
@@ -85,7 +85,7 @@ def make_folders(folder: str) -> list[str]:
 
 
 def missing_folders(folder: str) -> list[str]:
-    """Return the folders of this path that do not exist, outermost first."""
+    """Return the missing folders of a path, the outermost first."""
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
         missing.insert(0, folder)
@@ -94,7 +94,7 @@ def missing_folders(folder: str) -> list[str]:
 
 
 def remove_empty(folders: tuple[str, ...]) -> None:
-    """Delete those of the folders created by setup that are empty, innermost first."""
+    """Delete those of the folders that are empty, beginning with the innermost."""
     for folder in reversed(folders):
         if os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)

@@ -1,4 +1,4 @@
-"""Write hooks and server into a client's files, and restore the files byte for byte."""
+"""Writes hooks and the MCP server into a client's files, and restores the files byte for byte."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
 LINK_NAME = "memory-fabric"
 PROGRAM = os.path.join("bin", LINK_NAME)
-# Text in every whole file that setup writes, by which setup recognises its own files.
+# A text in every whole file that setup writes, by which setup recognises the file later.
 OWN_FILE = b"Written by memory-fabric setup"
 
 
 class Change(NamedTuple):
-    """A planned change of a file; `before` and `after` are None if there is no file."""
+    """A planned change of a file: its bytes before and after; None if it does not exist."""
 
     path: str
     before: bytes | None
@@ -34,7 +34,7 @@ class Change(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """True if the change would leave the file as it is."""
+        """True if the change leaves the file as it is."""
         return self.before == self.after
 
 
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 def launcher(root: str) -> str:
-    """Return the absolute path of the hook launcher. Raises BadInput if it is not executable."""
+    """Return the absolute path of the hook launcher. Raises BadInput if it cannot be executed."""
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
         text = "The hooks are not installed next to this package."
@@ -51,7 +51,7 @@ def launcher(root: str) -> str:
 
 
 def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
-    """Return the hook groups by event, with the launcher's path; on Windows Python runs it."""
+    """Return the hook groups of hooks.json by event, completed for this installation and system."""
     launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
@@ -64,24 +64,24 @@ def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
 
 
 def without_shell(root: str) -> list[str]:
-    """Return the arguments that start the launcher without a shell: this Python and its script."""
+    """Return the words of a command that starts the launcher without a shell, by this Python."""
     return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
 
 
 def program_words(root: str, system: str = os.name) -> list[str]:
-    """Return the arguments that start the memory-fabric command; `system` is an `os.name`."""
+    """Return the words of the command memory-fabric; `system` is a value of `os.name`."""
     if system == "posix":
         return [os.path.join(root, "bin", "memory-fabric")]
     return [*without_shell(root), "--run"]
 
 
 def server_of(root: str) -> dict[str, Any]:
-    """Return the MCP server's entry to be written to a client's configuration."""
+    """Build the MCP server's entry, to be written to a client's configuration."""
     program, *arguments = program_words(root)
     return {"command": program, "args": [*arguments, "mcp"]}
 
 
-# --- hooks, and the server in the same file
+# --- hooks, and the MCP server if it is configured in the same file
 
 
 def with_hooks(
@@ -95,8 +95,8 @@ def with_hooks(
 ) -> Change:
     """Return the change that adds the hooks to a settings file, replacing another installation's.
 
-    `groups` are another client's hooks. `has_version` adds the format version, `has_server` the
-    server. Raises OSError, and BadInput if the file is not a settings file.
+    Without `groups`, the hooks are Claude Code's. `has_version` also adds the format's version, and
+    `has_server` the MCP server. Raises OSError, and BadInput if the file is not a settings file.
     """
     command = launcher(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -104,7 +104,7 @@ def with_hooks(
 
     def put(done: Edited) -> Edited:
         done = hooks_json.with_hooks(done, hooks, path)
-        if has_version:  # Cursor's file needs a version.
+        if has_version:  # Cursor's file must have a version.
             done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
         if has_server:
             done = hooks_json.with_server(done, server_of(root), path)
@@ -133,15 +133,15 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file has a command of the launcher, even if it is not in the manifest."""
+    """Return True if a file contains the launcher's path, even if the manifest does not list it."""
     return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
-# --- MCP server, and files of memory-fabric's own
+# --- the MCP server, and files that belong to memory-fabric as a whole
 
 
 def with_server(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the server to an .mcp.json. Raises BadInput, OSError."""
+    """Return the change that adds the MCP server to an .mcp.json. Raises BadInput, OSError."""
     server = server_of(root)
     before = _bytes_of(path)
     if before and before.strip() and hooks_json.server_in(text_of(before, path), path) == server:
@@ -154,14 +154,14 @@ def with_server(home: str, path: str, root: str) -> Change:
 
 
 def without_server(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the server from an .mcp.json. Raises BadInput, OSError."""
+    """Return the change that removes the MCP server from an .mcp.json. Raises BadInput, OSError."""
     own = os.path.join(root, "bin", "memory-fabric") if root else ""
     ours = hooks_json.program_test(own, *manifest.commands_of(home, path))
     return taken(home, path, lambda done: hooks_json.without_server(done, ours, path))
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a file of our own. Raises BadInput, OSError."""
+    """Return the change that writes a whole file of memory-fabric. Raises BadInput, OSError."""
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:
         return Change(path, before, before)
@@ -181,13 +181,13 @@ def without_file(home: str, path: str, root: str) -> Change:
     return Change(path, before, None, mark, restores=mark is not None)
 
 
-# --- changes of any file: add entries with a mark, restore the file by this mark, write it
+# --- changes of any file: add entries and a mark, restore the file by its mark, write it
 
 
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return `bare` with the edits of `put`, kept in its mark; an empty file begins as `empty`."""
+    """Return the change `bare` with further edits by `put`; an empty file starts as `empty`."""
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
     done = put(Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty)))
@@ -198,32 +198,32 @@ def added(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Restore a file, or apply `take` to it if it was edited since. Raises BadInput, OSError."""
+    """Plan to restore a file, or to apply `take` if it was edited. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
     checksum = _checksum(before)
     fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
-    # If setup created the file and its path is now a link, the user has moved the file.
+    # Do not restore a file that setup created if the user has replaced it by a link.
     if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
         text = json_text.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
         return Change(path, before, after, mark, restores=True)
     if not before.strip():
         return Change(path, before, before)
-    # The file was edited since, so remove only memory-fabric's entries.
+    # The user has edited the file, so remove only memory-fabric's entries.
     return Change(path, before, take(Edited(text_of(before, path))).text.encode("utf-8"))
 
 
 def apply(home: str, change: Change) -> None:
-    """Write a change. Raises StoreUnavailable if the file changed since, OSError, TimeoutError."""
+    """Write a change. Raises StoreUnavailable if the file has changed, OSError, TimeoutError."""
     path, mark = change.path, change.mark
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
             raise _changed(path)
         made = manifest.missing_folders(os.path.dirname(path))
         if mark:
-            # The manifest of another file may list the folders around this one.
+            # The folders around this file may have been created for another file, as its mark says.
             others = (folder for other in manifest.marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
             folders = sorted({*mark.folders, *above, *made})  # outermost first
@@ -246,7 +246,7 @@ def apply(home: str, change: Change) -> None:
 
 
 def text_of(contents: bytes, path: str) -> str:
-    """Decode the bytes of a file. Raises BadInput if they are not UTF-8."""
+    """Decode a file's contents. Raises BadInput if they are not valid UTF-8."""
     try:
         return contents.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -276,11 +276,11 @@ def _changed(path: str) -> StoreUnavailable:
     )
 
 
-# --- link to the command in a folder of the user's PATH
+# --- a link to the command, in a folder on the user's PATH
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Link to the command in `folder`; return (path, True if new). Raises BadInput, OSError."""
+    """Create a link in `folder`; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
@@ -302,7 +302,7 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def without_link(home: str, path: str) -> None:
-    """Remove our link and the folder that setup made for it. Raises NotFound, BadInput, OSError."""
+    """Delete the link, and folders created for it. Raises NotFound, BadInput, OSError."""
     marks = manifest.marks_of(home, path)
     if not os.path.lexists(path):
         manifest.forget(home, path)
@@ -314,7 +314,7 @@ def without_link(home: str, path: str) -> None:
 
 
 def _expect_ours(home: str, path: str, remedy: str) -> None:
-    """Raise BadInput unless the path is a link to a memory-fabric command; it may be broken."""
+    """Raise BadInput unless the path is a link, broken or not, to a memory-fabric command."""
     if os.path.islink(path):
         target = os.readlink(path)
         if target in manifest.commands_of(home, path)[:1]:

@@ -1,7 +1,7 @@
 """Readers of hooks, plugins, servers and permissions in Claude Code's settings and state files.
 
 The scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
-project and local (in the project's `.claude`). Of a plugin or server the highest scope counts.
+project and local (in the project's `.claude`). The highest scope with a plugin or server counts.
 """
 
 import os
@@ -13,14 +13,14 @@ from memory_fabric.store import files
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
-# Text in every command that starts memory-fabric's hooks, however they were set up.
+# Part of every command that starts memory-fabric's hooks, with the plugin or without.
 LAUNCHER = "hooks/launch"
-# Folder of the package in the folder of the launcher's installation.
+# The package's path in an installation, which is also the launcher's.
 SOURCE = os.path.join("plugin", "memory_fabric")
 RULE_KINDS = ("allow", "ask", "deny")
-# Names of which one occurs in the command or arguments of memory-fabric's server.
+# Texts, one of which occurs in the command or arguments of memory-fabric's server.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
-# Claude Code's state file grows with its history; files larger than this are not read.
+# Larger state files are not read; Claude Code's state file grows with the history of prompts.
 MAX_CONFIG_BYTES = 16 << 20
 
 
@@ -34,7 +34,7 @@ class Layer(NamedTuple):
 
 
 class ByHand(NamedTuple):
-    """A memory-fabric hook found in a settings file: event, command, and path of the file."""
+    """A hook of memory-fabric in a settings file: its event, its command, and the file's path."""
 
     event: str
     command: str
@@ -60,7 +60,7 @@ class Rule(NamedTuple):
 
 
 def layers(settings: Settings) -> list[Layer]:
-    """Return Claude Code's settings files, lowest precedence first; {} for a missing file."""
+    """Return Claude Code's settings files, lowest precedence first, including missing files."""
     own = os.path.join(settings.project_dir, ".claude")
     paths = (
         (USER, os.path.join(settings.config_dir, "settings.json")),
@@ -70,9 +70,9 @@ def layers(settings: Settings) -> list[Layer]:
     listed: list[Layer] = []
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
-            continue  # In the user's home, both scopes are the same file.
+            continue  # If the project is the user's home, two scopes share a file.
         values, broken = _state(path), False
-        if not values:  # Is the content something else than an empty JSON object?
+        if not values:  # an empty object, or not an object?
             try:
                 text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
                 broken = bool(text) and files.parsed(text) is None
@@ -83,7 +83,7 @@ def layers(settings: Settings) -> list[Layer]:
 
 
 def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Return, by installed name of the plugin, True if it is enabled, and the deciding file."""
+    """Return for each name of the plugin whether it is enabled, and which settings file says so."""
     return {
         name: (on is not False, layer.path)
         for layer in layers
@@ -93,7 +93,7 @@ def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in settings files, without the launcher's arguments."""
+    """Return memory-fabric's hooks in settings files; the launcher's arguments are cut off."""
     return [
         ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in layers
@@ -105,13 +105,13 @@ def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
 
 
 def events_of(hooks_file: str) -> dict[str, list[str]]:
-    """Return the hook commands in a hooks.json by event; {} if the file cannot be parsed."""
+    """Return the commands in a hooks.json by event; {} if the file cannot be parsed."""
     table = _table(files.read_json(hooks_file), "hooks")
     return {event: list(_commands(groups)) for event, groups in table.items()}
 
 
 def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
-    """Return the environment variables that settings files set, as (value, file) by name."""
+    """Return the environment variables that settings files set: (value, file) by name."""
     return {
         name: (value, layer.path)
         for layer in layers
@@ -121,7 +121,7 @@ def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
 
 
 def rules(layers: list[Layer]) -> list[Rule]:
-    """Return the permission rules of all settings files."""
+    """Return the permission rules in all settings files."""
     return [
         Rule(kind, text, layer.path)
         for layer in layers
@@ -131,9 +131,9 @@ def rules(layers: list[Layer]) -> list[Rule]:
 
 
 def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
-    """Return the MCP servers that are configured for this project, except those of plugins."""
+    """Return the MCP servers configured for this project, without those of plugins."""
     shared, config_dir = os.path.join(settings.project_dir, ".mcp.json"), settings.config_dir
-    # Claude Code's state file is in its config folder or in the parent folder.
+    # Claude Code's state file is in its configuration folder or next to that folder.
     folders = (config_dir, os.path.dirname(config_dir))
     paths = [shared, *(os.path.join(folder, ".claude.json") for folder in folders)]
     paths.append(os.path.join(config_dir, "settings.json"))
@@ -152,12 +152,12 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if a server with this name (as in tool names) runs memory-fabric's command."""
+    """Return True if the server with this name, as written in tool names, is memory-fabric's."""
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
-    """Return Claude Code's records of the plugin's installations, by plugin@source."""
+    """Return Claude Code's data about the installed plugin, by name (`plugin@source`)."""
     notes = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
     return {
         name: [entry for entry in entries if isinstance(entry, dict)]
@@ -167,7 +167,7 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Return missing folders that an installed plugin (`plugin@source`) needs in order to run."""
+    """Return the folders that an installed plugin (`plugin@source`) needs but that do not exist."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))

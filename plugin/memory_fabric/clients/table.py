@@ -1,6 +1,6 @@
 """Table of the clients whose hooks are supported, each with its traits (`memory_fabric.client`).
 
-Measured with Codex CLI 0.169.0 and Qwen Code 0.24.4; the other rows follow the clients'
+The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) are measured, the others are taken from
 documentation. Only Claude Code has a memory file into which this package writes records.
 """
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
 
-# Gemini CLI's tool names, also used by Qwen Code. `replace` is the older name of `edit`.
+# Claude Code's names for the tools of Gemini CLI and Qwen Code; `replace` is now named `edit`.
 GEMINI_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 GEMINI_TOOLS |= {"edit": "Edit", "read_file": "Read", "agent": "Agent", "task": "Task"}
 GEMINI_TOOLS |= {"ask_user_question": "AskUserQuestion"}
-# Cursor's names of these events begin with a small letter.
+# In Cursor, the names of these events begin with a small letter.
 CURSOR_EVENTS = (
     *("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     *("SubagentStart", "SubagentStop", "PreCompact", "SessionEnd"),
@@ -21,7 +21,7 @@ CURSOR_EVENTS = (
 
 
 def _client(key: str, name: str) -> Client:
-    """Return the traits of a client with Claude Code's events, but without its memory files."""
+    """Return a client with Claude Code's events and tools, but without its memory file."""
     client = Client(key, name, "The assistant", memory_file="", transcripts="", has_skills=False)
     return client._replace(mark={CLIENT: key}, instructions=("AGENTS.md",))
 
@@ -30,8 +30,8 @@ CLIENTS: Mapping[str, Client] = {
     client.key: client
     for client in (
         CLAUDE_CODE,
-        # Codex's schemas do not allow additional keys, a question before a tool call, or text for
-        # the summariser. `apply_patch` counts as an edit of the files in the patch.
+        # Codex allows no additional keys, no question before a tool call, and no text for its
+        # summariser. `apply_patch` counts as an edit of the files in the patch.
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},
@@ -85,7 +85,7 @@ CLIENTS: Mapping[str, Client] = {
             project_variable="CODEBUDDY_PROJECT_DIR",
             instructions=("CODEBUDDY.md", "AGENTS.md"),
         ),
-        # The plugin `clients/opencode_plugin.js` translates to Claude Code's form.
+        # The plugin `clients/opencode_plugin.js` translates OpenCode's events into Claude Code's.
         _client("opencode", "OpenCode")._replace(
             tools={"bash": "Bash", "edit": "Edit", "write": "Write", "task": "Task"},
             asks=False,
@@ -94,16 +94,16 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
-# Names of all clients' instruction files, in the order of the table.
+# The names of the instruction files of all clients, in the order of the table.
 INSTRUCTION_FILES = tuple(dict.fromkeys(n for c in CLIENTS.values() for n in c.instructions))
 
 
 def name_in(evidence: Mapping[str, object]) -> str:
-    """Return the client in a record's evidence or a session's notes; '' for Claude Code."""
+    """Return the client's name in a record's evidence or a session's notes; '' for Claude Code."""
     key = evidence.get(CLIENT)
     return client_of(key).name if isinstance(key, str) and key else ""
 
 
 def client_of(key: str) -> Client:
-    """Return the traits of a client; an unknown client is assumed to use Claude Code's form."""
+    """Return the client with this key; an unknown client is assumed to work like Claude Code."""
     return CLIENTS.get(key) or _client(key, key)

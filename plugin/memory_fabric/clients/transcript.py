@@ -1,6 +1,6 @@
-"""Reader of session transcripts: returns their turns, continuing where the last reading ended.
+"""Reader of session transcripts: returns turns, beginning where the last reading ended.
 
-A file has one JSON object per line, in Claude Code's format unless another parser is passed.
+A transcript has one JSON object per line, by default in Claude Code's format.
 """
 
 import os
@@ -15,24 +15,24 @@ from memory_fabric.events import RUNNING, SCHEDULED, answers_in, is_machine_text
 from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
-# Limits of one reading and of one line; longer lines are skipped and counted as bad.
+# The maximum size of one reading, and of one line; longer lines are skipped and counted as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
-# Limits for finding a session's head; the first lines may have much of the client's own state.
+# How much is read to find a session's head, before which the client may store much of its state.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
-# Size of the chunks in which a file is read from its end.
+# The size of the chunks in which a file is read backwards from its end.
 TAIL_BYTES = 128 << 10
-# When an overlong line is skipped: bytes read at a time, and bytes skipped per event.
+# How many bytes of an overlong line are skipped at a time, and at most during one event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
-# Number of bytes before the offset whose checksum shows that the file was not replaced.
+# How many bytes before the offset are compared to see if the file was replaced.
 MARK_BYTES = 64
-# Values of Reading.trouble.
+# The possible values of Reading.trouble.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Flags of entries that are not part of the conversation or that repeat it.
+# Flags of entries that do not belong to the conversation, or that repeat parts of it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-# Fields of an entry that show who wrote its prompt (measured in release 2.1.329), with their values
-# for a person or for a program acting for a person; any other value counts as a machine. If an
-# entry has none of these fields, it is trusted only up to the newest measured release
+# The fields of an entry that show who wrote its prompt, and their values for a person or a program
+# acting for a person. Any other value means a machine. A prompt without these fields counts as a
+# person's only up to the release MEASURED, the newest in which the fields were checked
 # (scripts/contract).
 MEASURED = (2, 1, 332)
 MARKS = {
@@ -41,18 +41,18 @@ MARKS = {
     "wakeupSource": (),
 }
 MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
-# The value for a prompt that the model suggested and the user accepted.
+# The field's value for a prompt that the model suggested and the user accepted.
 ACCEPTED = "suggestion_accepted"
-# Number of bytes at a transcript's end that are read to find out how a prompt was sent.
+# How many bytes at the end of a transcript are read to find out who sent a prompt.
 BEFORE_PROMPT_BYTES = 128 << 10
-# Limit of a session's subagents whose transcripts are read.
+# The maximum number of subagents of a session whose transcripts are read.
 MAX_AGENTS = 20
-# Number of leading characters by which a scheduled prompt is recognised.
+# A scheduled prompt is recognised by this many characters at its beginning.
 FIRED_CHARS = 100
 
 
 class ToolUse(NamedTuple):
-    """A tool call by the assistant."""
+    """A call of a tool by the assistant."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The result of a tool call as text; `tool_use_id` is the id of the call."""
+    """The result of a tool call, as text; `tool_use_id` is the id of the call."""
 
     tool_use_id: str
     text: str = ""
@@ -68,7 +68,7 @@ class ToolResult(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One entry of a conversation; a message of the assistant has one entry for each block."""
+    """An entry of a conversation; a message of the assistant has a turn for each of its blocks."""
 
     uuid: str
     role: str
@@ -78,29 +78,29 @@ class Turn(NamedTuple):
     is_sidechain: bool = False
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
-    # The session in which the entry was made: a fork's transcript begins with copies of the
-    # parent's entries, of which only the assistant's still have the parent's id.
+    # The session that made the entry. A fork's transcript begins with copies of its parent's
+    # entries; of these, only the assistant's still have the parent's id.
     session: str = ""
-    origin: str = TYPED  # of a user's turn: TYPED, CHOSEN or BY_MACHINE
-    answers: tuple[str, ...] = ()  # texts that the user typed in reply to the assistant's questions
+    origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
+    answers: tuple[str, ...] = ()  # the user's typed replies to questions of the assistant
 
 
-# A function that returns the turn in an entry, given the entry and its line's offset.
+# A function that parses an entry, given also the offset of its line, into a turn or None.
 Parse = Callable[[Mapping[str, Any], int], Turn | None]
 
 
 class Reading(NamedTuple):
-    """The result of one reading of a transcript."""
+    """The result of reading a transcript once."""
 
     turns: list[Turn]
-    offset: int  # where the next reading begins
-    bad: int = 0  # number of bad lines
-    mark: str = ""  # identifies the bytes before the offset
-    # MISSING or UNREADABLE (the offset is unchanged), or REPLACED: the file was replaced or
-    # truncated, so it was read from its start.
+    offset: int  # the byte at which the next reading begins
+    bad: int = 0  # the number of bad lines
+    mark: str = ""  # a checksum of the bytes just before the offset
+    # MISSING or UNREADABLE: nothing was read, and the offset is unchanged. REPLACED: the file was
+    # replaced or truncated, so it was read from its start.
     trouble: str = ""
-    more: bool = False  # A limit was reached before the end.
-    prompts: tuple[Turn, ...] = ()  # all messages of the role user, also those of machines
+    more: bool = False  # A limit was reached before the end of the file.
+    prompts: tuple[Turn, ...] = ()  # all messages of the role user, even if a machine wrote them
 
 
 class Head(NamedTuple):
@@ -114,19 +114,19 @@ class Head(NamedTuple):
 
 
 def text_in(table: Any, key: str) -> str:
-    """Return the text field `key` of a dict; '' if it is missing or not a text."""
+    """Return the str in the field `key` of a dict; '' if it is missing or of another type."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def table_in(table: Any, key: str) -> dict[str, Any]:
-    """Return the dict in the field `key` of a dict; {} if it is missing or not a dict."""
+    """Return the dict in the field `key` of a dict; {} if it is missing or of another type."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def is_clients_own(settings: Settings, path: str) -> bool:
-    """Return True if a path is in Claude Code's transcript folder, or the client is another one."""
+    """Return False if the client is Claude Code and a path is not in its transcript folder."""
     if settings.client != CLAUDE_CODE:
         return True
     root = os.path.join(settings.config_dir, "projects")
@@ -136,7 +136,7 @@ def is_clients_own(settings: Settings, path: str) -> bool:
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a file's first lines, skipping bad lines. Raises OSError."""
+    """Yield the JSON objects in the first lines of a file; skip bad lines. Raises OSError."""
     with files.open_regular(path) as file:
         left = MAX_HEAD_BYTES
         for _ in range(MAX_HEAD_LINES):
@@ -160,13 +160,13 @@ def read_on(
     sidechain: bool = False,
     parse: Parse | None = None,
 ) -> Reading:
-    """Read the transcript from byte `offset`, or from the start if `mark` does not match the file.
+    """Read a transcript from byte `offset`, or from its start if `mark` does not match the file.
 
     Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
-    deadline passes. If a limit is reached, the reading ends before the last prompt, so that its
-    answer is not split, unless that would leave no turns. An incomplete last line is left for the
-    next reading; one longer than MAX_LINE_BYTES is skipped in parts and counted as bad. `sidechain`
-    includes side chains, for subagents; `parse` is the parser of another client's format.
+    deadline passes. If a limit is reached, the reading ends before the last prompt, unless no turn
+    would remain; the prompt's answer is thus not split. An incomplete last line is left for the
+    next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain`
+    includes the turns of subagents; `parse` is the parser of another client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -188,7 +188,7 @@ def read_on(
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
-    """Return a checksum of the bytes before the offset; '' at the start of the file."""
+    """Return a checksum of the bytes just before the offset; '' at the start of the file."""
     if offset <= 0:
         return ""
     from zlib import crc32  # imported late: not needed for prompts
@@ -201,10 +201,10 @@ def _mark(file: BinaryIO, offset: int) -> str:
 def _read(
     file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
 ) -> tuple[list[Turn], int, int, bool]:
-    """Return turns, the new offset, the number of bad lines, and True if there may be more."""
+    """Return the turns, the new offset, the number of bad lines, and True if more may follow."""
     turns: list[Turn] = []
     bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    # Before the last prompt: the number of turns, the offset, and the number of bad lines.
+    # The state before the last prompt: number of turns, offset, and number of bad lines.
     whole = 0, 0, 0
     while not (limit.is_limited and limit.is_over()):
         if (offset >= end or chars >= max_said) and file.read(1):
@@ -231,7 +231,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Return the number of bytes to the next line end, up to one skip; 0 if the file ends first."""
+    """Return the length of the skipped part of an overlong line; 0 if the file ends first."""
     length, limit = 0, deadline.current()
     while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
@@ -242,8 +242,8 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return the assistant's last messages with text as (uuid, text), oldest first, without side
-    chains; [] if the file is unreadable. At most `max_bytes` are read from its end.
+    """Return the assistant's last `most` messages with text as (uuid, text), oldest first, without
+    side chains; [] if the file is unreadable. At most `max_bytes` are read from its end.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -252,7 +252,7 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if messages and messages[-1][0] == message:  # A message has one entry per block.
+            if messages and messages[-1][0] == message:  # Join a message's blocks, one per entry.
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break
@@ -264,10 +264,11 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
 
 
 def before_prompt(path: str, prompt: str) -> str:
-    """Return the state of the conversation just before a prompt: SCHEDULED, RUNNING, or ''.
+    """Return the state of a conversation just before a prompt: SCHEDULED, RUNNING, or ''.
 
-    RUNNING: a tool call has no result yet, so its command may have sent the prompt; or the part
-    that was read, the end of the transcript, has no messages.
+    SCHEDULED means that a scheduled task sent the prompt. RUNNING means that a tool call has no
+    result yet, so its command may have sent the prompt. RUNNING is also returned if no messages are
+    found in the part of the transcript that is read, its end.
     """
     answered: set[str] = set()
     is_shown = False
@@ -275,7 +276,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # The entry has the beginning of the prompt; prompts that fire at once are joined.
+                # The entry has only the prompt's beginning; tasks due together share a prompt.
                 if text_in(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
                     return SCHEDULED
                 continue
@@ -289,12 +290,12 @@ def before_prompt(path: str, prompt: str) -> str:
             if turn.role == "user" and turn.text:
                 break
         return "" if is_shown or os.path.getsize(path) < BEFORE_PROMPT_BYTES else RUNNING
-    except (OSError, ValueError):  # no file before the first prompt, or NUL in the path
+    except (OSError, ValueError):  # the file does not exist yet, or the path contains NUL
         return ""
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield JSON objects of lines with one of the `signs`, last first. Raises OSError."""
+    """Yield the entries whose lines contain one of the `signs`, the last first. Raises OSError."""
     for line in _lines_from_end(path, max_bytes):
         if any(sign in line for sign in signs):
             try:
@@ -318,7 +319,7 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
 
 
 def paths_of_agents(path: str) -> list[str]:
-    """Return the transcripts of a session's subagents: the MAX_AGENTS that were written last."""
+    """Return the transcripts of a session's subagents, at most the MAX_AGENTS newest ones."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         with os.scandir(folder) as found:
@@ -329,7 +330,7 @@ def paths_of_agents(path: str) -> list[str]:
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """Return the id of the tool call that started a subagent; '' before the client writes it."""
+    """Return the id of the tool call that started a subagent; '' if the client has not saved it."""
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
@@ -341,13 +342,13 @@ def task_of_agent(path: str, agent: str) -> str:
 
 
 def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in a transcript entry; None if it has none or a machine wrote it."""
+    """Return the turn in a transcript entry; None if there is none, or if a machine wrote it."""
     turn = any_turn_of(entry, sidechain)
     return turn if turn is not None and turn.origin != BY_MACHINE else None
 
 
 def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in a transcript entry, even if a machine wrote it; None if it has none."""
+    """Return the turn in a transcript entry, even if a machine wrote it; None if there is none."""
     role, message = entry.get("type"), entry.get("message")
     if role == "attachment":
         role, message, entry = "user", *_sent_meanwhile(entry)
@@ -388,7 +389,7 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return a message that was sent while the assistant worked, and the entry with its fields."""
+    """Return a message sent while the assistant worked, and the entry with its origin fields."""
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
         return None, entry
@@ -399,7 +400,7 @@ def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]
 
 
 def _origin(entry: Mapping[str, Any], text: str) -> str:
-    """Return the origin of a user's message, according to the entry's fields and the text."""
+    """Return who wrote a user's message: TYPED, CHOSEN (a suggestion) or BY_MACHINE."""
     author = entry.get("origin")
     kind = author.get("kind") if isinstance(author, dict) else author
     flags = entry.get("isMeta"), entry.get("textNotTyped")
@@ -411,18 +412,18 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return a prompt's origin field that no measured release writes, e.g. `promptSource=voice`."""
+    """Return an unknown origin field of a prompt, such as `promptSource=voice`, or ''."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
-    if _lacks_marks(entry) and not turn.text.startswith("["):  # not [Request interrupted by user]
+    if _lacks_marks(entry) and not turn.text.startswith("["):  # not "[Request interrupted by user]"
         return f"no {', '.join(MARKS)}"
     known = {key: (None, *values, *MACHINE_MARKS) for key, values in MARKS.items()}
     return next((f"{k}={entry[k]}" for k, v in known.items() if entry.get(k) not in v), "")
 
 
 def _lacks_marks(entry: Mapping[str, Any]) -> bool:
-    """Return True if a prompt by a release newer than MEASURED has no field about its origin."""
+    """Return True if a prompt lacks origin fields and its release is newer than MEASURED."""
     if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
         return False
     parts = text_in(entry, "version").split("-")[0].split(".")

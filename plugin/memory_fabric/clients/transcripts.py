@@ -1,9 +1,9 @@
 """Transcripts that clients keep on this machine: their locations and their formats (`CLIENTS`).
 
-- Claude Code: `projects/<folder>/<session>.jsonl` in its config folder, without subagents: their
-  prompts are not a person's text, and the session has their reports as results of tool calls.
-- Qwen Code: `projects/<folder>/chats/<session>.jsonl`. As measured with release 0.24, entries have
-  Claude Code's fields around a message in Gemini's form (`parts`).
+- Claude Code: `projects/<folder>/<session>.jsonl` in its configuration folder. Those of subagents
+  are left out: no person wrote their prompts, and the session contains their reports.
+- Qwen Code: `projects/<folder>/chats/<session>.jsonl`. In release 0.24, entries have Claude Code's
+  fields, but the message is in Gemini's form (`parts`).
 - Codex: see `clients.codex`.
 """
 
@@ -33,25 +33,25 @@ from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 DAY_S = 24 * 3600
-# Claude Code: the prefix of subagents' transcripts in older releases.
+# In older releases of Claude Code, the names of subagents' transcripts begin with this.
 SUBAGENT = "agent-"
-# Text in an entry that specifies the session's agent type, within the first bytes of its line.
+# A line with the session's agent type contains this text within its first bytes.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
-# Qwen Code: the beginning of the part of a user message that hooks added.
+# In Qwen Code, hooks' text in a user message begins with this.
 _OF_HOOKS = "<qwen:user-prompt-submit-context>"
-# Gemini CLI and Qwen Code put a command's output between these two texts in their reports.
+# The texts before and after a command's output in reports of Gemini CLI and Qwen Code.
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
 
 
 def printed_by(report: str) -> str:
-    """Return the output part of Gemini CLI's report on a command, or all of any other text."""
+    """Return a command's output from a report of Gemini CLI or Qwen Code; other texts unchanged."""
     _, mark, behind = report.partition(_OUTPUT)
     return behind.partition(_AFTER_OUTPUT)[0] if mark else report
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in each subfolder of `root`, or in each subfolder's folder `inside`."""
+    """Yield the transcripts in each subfolder of `root`, or in the folder `inside` of each."""
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -59,7 +59,7 @@ def _files_in(root: str, inside: str = "") -> Iterator[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the head of a transcript of Claude Code or Qwen Code, which use the same fields."""
+    """Return the head of a transcript of Claude Code or Qwen Code, which have the same fields."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -70,7 +70,7 @@ def _head(path: str) -> Head | None:
 
 
 def _claude_agent(path: str) -> str:
-    """Return the agent type from the first line that specifies one, or ''. Raises OSError."""
+    """Return the agent type of a Claude Code session; '' if no line has it. Raises OSError."""
     with files.open_regular(path) as file:
         for line in file:
             if AGENT_SETTING in line[:MAX_SETTING_BYTES]:
@@ -92,7 +92,7 @@ def _claude_kept_days(root: str) -> int:
 
 
 def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
-    """Return the turn in an entry of a Qwen Code transcript; None if it has none."""
+    """Return the turn in an entry of a Qwen Code transcript; None if there is none."""
     kind, message = entry.get("type"), entry.get("message")
     if kind not in ("user", "assistant", "tool_result") or not isinstance(message, dict):
         return None
@@ -133,14 +133,14 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
 
 
 class Form(NamedTuple):
-    """A transcript format: its client's name, and functions to find and read transcripts."""
+    """A transcript format: its client's name, and functions that find and read transcripts."""
 
     name: str
-    paths: Callable[[str], Iterator[str]]  # the paths of all sessions below the client's folder
-    head: Callable[[str], Head | None]  # None without a working folder; raises OSError
-    parser: Callable[[Head], Parse]  # makes the function that converts entries into turns
-    kept_days: Callable[[str], int] = lambda root: 0  # days until the client deletes; 0: never
-    agent: Callable[[str], str] = lambda path: ""  # a session's agent type
+    paths: Callable[[str], Iterator[str]]  # yields paths of sessions, given the client's folder
+    head: Callable[[str], Head | None]  # None without a folder; may raise OSError
+    parser: Callable[[Head], Parse]  # returns the function that parses entries
+    kept_days: Callable[[str], int] = lambda root: 0  # after which it deletes; 0: never
+    agent: Callable[[str], str] = lambda path: ""  # the session's agent type
 
 
 CLIENTS: Mapping[str, Form] = {
@@ -163,7 +163,7 @@ CLIENTS: Mapping[str, Form] = {
 
 
 class Transcript(NamedTuple):
-    """A transcript file of a client."""
+    """A transcript file of one session."""
 
     client: str  # a key of CLIENTS
     path: str
@@ -178,7 +178,7 @@ def find(
 ) -> Iterator[Transcript]:
     """Yield the transcripts of all conversations in the clients' folders, each file only once.
 
-    `agents` also looks up agent types. Messages about unreadable files are appended to `failed`.
+    With `agents`, agent types are looked up, too. Errors are appended to `failed` as messages.
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
@@ -187,7 +187,7 @@ def find(
         for path in form.paths(root):
             try:
                 if os.path.islink(path):
-                    path = os.path.realpath(path)  # The target's file name is the session id.
+                    path = os.path.realpath(path)  # The session id is the target's file name.
                 status = os.stat(path)
                 if (status.st_dev, status.st_ino) in seen:
                     continue
@@ -207,7 +207,7 @@ def find(
 
 
 def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
-    """Return the number of sessions not in `without`, by client name; no file is opened."""
+    """Count the sessions whose path is not in `without`, by client name; no file is opened."""
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
@@ -217,7 +217,7 @@ def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]
 
 
 class Reader:
-    """A reader that continues one transcript, like `read_on`, and counts bad lines in `bad`."""
+    """A function like `read_on` for one transcript; the object also counts bad lines in `bad`."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript, self.bad, self.trouble = transcript, 0, ""
@@ -229,12 +229,12 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # Problems are reported at the end of the run, not as notices of a session.
+        # Errors are reported at the end of the run, not as notices of a session.
         return reading._replace(bad=0, trouble="")
 
 
 def head_of(form: str, path: str) -> Head | None:
-    """Return the head of a transcript; None if it has none yet or the format is unknown."""
+    """Return the head of a transcript; None if it has none yet, or if the format is unknown."""
     if form not in CLIENTS or not path:
         return None
     try:
@@ -246,7 +246,7 @@ def head_of(form: str, path: str) -> Head | None:
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Continue reading a running session's transcript; an unknown format has no turns."""
+    """Read the next part of a running session's transcript; no turns if the format is unknown."""
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

@@ -1,4 +1,4 @@
-"""Find and remove memory-fabric's home, its blocks in MEMORY.md, and its folders in projects."""
+"""Finds and removes memory-fabric's home, its blocks in MEMORY.md, and its folders in projects."""
 
 import os
 import shutil
@@ -16,13 +16,13 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import file_locations, memory_md
 
-# The home is deleted as a whole, so it must contain one of these files. A folder `projects` proves
-# nothing, because other programs' folders may have one.
+# The home is deleted as a whole, so it must contain one of these files. A folder `projects` is not
+# sufficient, because other programs' folders may have one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Own files in a project's folder, except git's; each may have a lock file and temporary files.
+# Our files in a project's folder, except those for git. Each may have a lock and temporary files.
 OUR_NAMES = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED)
 BESIDE = (".lock", ".tmp")
-# Files for git are removed only if their content is exactly one of these texts.
+# Our files for git; they are removed only if they contain exactly one of these texts.
 OUR_TEXTS = {
     location.IGNORE: (location.HIDDEN, location.VISIBLE),
     location.ATTRIBUTES: (location.UNION_MERGE,),
@@ -30,7 +30,7 @@ OUR_TEXTS = {
 
 
 class Belongings(NamedTuple):
-    """What to remove: the home, MEMORY.md files with our block, and folders in projects."""
+    """What can be removed: the home, MEMORY.md files with our block, and folders in projects."""
 
     home: str
     notes: tuple[memory_md.MemoryFile, ...]
@@ -38,7 +38,7 @@ class Belongings(NamedTuple):
 
 
 def belongings(settings: Settings) -> Belongings:
-    """Return all files that memory-fabric has written; `home` is '' if it does not exist."""
+    """Return everything that memory-fabric has written; `home` is '' if it does not exist."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
     notes = [memory_md.locate(settings.config_dir, root) for root in roots]
     unique = {note.path: note for note in notes}.values()
@@ -51,7 +51,7 @@ def belongings(settings: Settings) -> Belongings:
 
 
 def check_home(path: str, within: str = "") -> None:
-    """Raise BadInput if a folder is not memory-fabric's home, or if it contains `within`."""
+    """Raise BadInput if `path` is not memory-fabric's home, or if the folder `within` is in it."""
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
         text = f"{path} holds {within}, not only memory; nothing was changed."
@@ -63,14 +63,14 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove the block from a MEMORY.md; delete an empty file. Raises OSError, StoreUnavailable."""
+    """Remove our block from a MEMORY.md, and an empty file. Raises OSError, StoreUnavailable."""
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):
         os.unlink(note.path)
 
 
 def remove_folder(folder: str) -> list[str]:
-    """Remove own files from a project's folder; return why others remain. Raises OSError."""
+    """Delete our files in a project's folder; return why others remain. Raises OSError."""
     root = os.path.dirname(os.path.dirname(folder))
     is_tracked = location.is_tracked(Project("", os.path.basename(root), root, folder, ()))
     stays: list[str] = []
