@@ -1,8 +1,8 @@
 """Removal of invisible characters and imitated tags from texts for models and screens.
 
-Clients and this plugin enclose their own texts in tags, which other texts must not imitate.
-Invisible characters are removed unless a script needs them. Tag names are compared after folding
-compatibility forms, combining marks, and letters of other scripts that look like Latin ones.
+Clients and this plugin enclose some of their texts in tags, which other texts must not imitate.
+Invisible characters are removed unless the text's script needs them. Tag names are compared in a
+normal form: without compatibility forms, combining marks, and letters that look like Latin ones.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-# Characters that look like `<` and are replaced by `‹`.
+# Characters that look like `<`; in guarded tags, `‹` replaces them.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
-# Number of characters after an opening character in which a tag's name is looked for.
+# A tag's name is looked for in this many characters after the opening character.
 MAX_TAG_CHARS = 80
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-# Maps Cyrillic, Greek and other letters to the Latin letters that they look like.
+# Cyrillic, Greek and other letters, with the Latin letters that they look like.
 _ALIKE = dict(
     zip("аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ", "aaaeeiiiljoooppccsyyxxdhhkkmttvuvwgg", strict=True)
 )
 
 
 class Guarded(NamedTuple):
-    """Invisible characters to remove, names of guarded tags, and prefixes of such names."""
+    """Invisible characters to remove, full names of guarded tags, and beginnings of such names."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -31,7 +31,7 @@ class Guarded(NamedTuple):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Remove invisible characters that no script or emoji needs; replace guarded tags' `<`."""
+    """Remove invisible characters that no script or emoji needs; replace `<` in guarded tags."""
     visible: list[str] = []
     for at, c in enumerate(text):
         if c in JOINERS:
@@ -50,14 +50,14 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Return True if a character can join with its neighbours: Arabic, Indic or emoji."""
+    """Return True if a character may be joined with its neighbours: in Arabic, Indic or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Return True if this symbol, emoji, ideograph or keycap can have the variation selector."""
+    """Return True if a variation selector may follow a symbol, emoji, ideograph or keycap."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":
@@ -74,13 +74,13 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """Return the folded name of the tag at an offset, with `-` in place of every dash and `_`."""
+    """Return the name of the tag at an offset in normal form; every dash and `_` becomes `-`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():
             kind = unicodedata.category(part)
             if (kind[0] in "MC" or part in hidden) and not part.isspace():
-                continue  # skip marks and invisible characters
+                continue  # marks and invisible characters
             part = "-" if kind == "Pd" or part == "_" else _ALIKE.get(part, part)
             if part.isalnum() or part in "-:":
                 name += part

@@ -1,4 +1,4 @@
-"""Frozen value types of the package, shared by hooks, recall, capture and store."""
+"""Frozen value types that hooks, recall, capture and the store share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, same_form
 
-# A function that reports the progress of a long task as (done, total).
+# A function that shows the progress of a long task, given (done, total).
 Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a type of record: its heading on memory pages, and whether its records describe
-    open work, describe practices to follow, or may bind the calls that their `When:` specifies.
+    """The traits of a type of record: its heading on memory pages; and True if its records describe
+    open work (`is_open`), are practices to follow, or may bind the calls that `When:` describes.
     """
 
     heading: str
@@ -21,7 +21,7 @@ class RecordType(NamedTuple):
     may_bind: bool = False
 
 
-# All types of records, in the order in which memory pages list them.
+# All types of records, in the order of their sections on memory pages.
 RECORD_TYPE_TABLE = {
     "constraint": RecordType("Rules", is_followed=True, may_bind=True),
     "preference": RecordType("Preferences", is_followed=True, may_bind=True),
@@ -36,96 +36,97 @@ RECORD_TYPE_TABLE = {
     "session": RecordType("Sessions"),
 }
 RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
-# Kinds of notes and the types of their records, in the order of the request for notes.
+# The kinds of notes, with the types of their records, in the order of the request for notes.
 NOTE_KINDS = {
     "rule": "constraint", "decision": "decision", "preference": "preference", "fact": "note",
     "fix": "solution", "open": "question",
 }  # fmt: skip
-# Aliases of record types, which only notes use.
+# Kinds of notes whose name is not that of the record's type.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-# Words that people see instead of a type's name.
+# Words that are shown to people instead of the names of types.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
-# All types except `session`, whose records are summaries that only hooks write.
+# All types but `session`, whose records are summaries that only hooks write.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
-# In the order of the condition of the index `records_open`, because SQLite compares its text.
+# In the order in which the index `records_open` lists them, because SQLite compares the text.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
 )
 SCOPES = ("local", "user", "team", "global")
-# Scopes whose records outlast the session; those of scope local do not.
+# The scopes of records that outlast their session; local records do not.
 LASTING_SCOPES = SCOPES[1:]
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of records of other people, and the key in `meta` of a database that has some.
+# The source of other people's records; a key in `meta` of a database that has such records.
 OTHERS, HAS_OTHERS = "journal", "others"
-# The origin of a record that arrived through a shared log, whose server knows the author.
+# The origin of a record that came through a shared log, whose server vouches for the author.
 SHARED_LOG = "shared log"
-# The origin of changes made on another machine of this user.
+# The origin of a change that was made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of texts ingested from other programs, and the prefix of their turns' ids.
+# The source of ingested texts of other programs, with which the ids of their turns begin.
 INGEST = "ingest"
-# Sources whose text was typed by a person.
+# The sources whose texts were typed by a person.
 TYPED = ("prompt", "cli", "page")
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-# Prefix of a reason that states the alternative to a failure.
+# A reason that begins with this states what to do instead of something that failed.
 INSTEAD = "instead: "
-# Prefixes of reasons to which "because" is not added.
+# Reasons that begin with one of these do not get a "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 
-# Keys of a hit's metadata, and of the evidence of a displayed (never of a stored) record: the ids
-# of newer records that contradict it; and files that it mentions and that have changed since, as
-# path -> "changed" or "gone".
+# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the ids of
+# newer records that contradict the record; and the files mentioned in it that have changed since
+# then, as path -> "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
-# Key of a record's evidence: ids of records that it contradicts without superseding them.
+# Key of a record's evidence: ids of the records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
-# Keys of a record's evidence: to what a rule applies; more words to find it; the user's words.
+# Keys of a record's evidence: when a rule applies; further words to find it; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
-# Keys of a note's evidence: that the user agreed to the assistant's proposal; and the time of the
-# quoted prompt, as long as the transcript does not yet show that a person typed the prompt.
+# Keys of a note's evidence: the user agreed to a proposal of the assistant; and the time of the
+# quoted prompt, until the transcript shows that a person typed the prompt.
 AGREED, STAGED = "agreed", "staged"
-# Key of a note's evidence: the parts of `When:` that nobody typed, which alone do not bind.
+# Key of a note's evidence: parts of `When:` that nobody typed; by themselves, they do not bind.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a bound rule's evidence: the effect set by the user, and its `When:` while suspended.
+# Keys of a bound rule's evidence: the effect that the user chose; its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: its quotation may be shared; an owner of the team's space made its
-# rule ask every member. Another member's record has them only if the server vouches for it.
+# Keys of a record's evidence: its quotation may be shared; an owner of the team's space decided
+# that the rule asks every member. In another member's record, they count only if the server
+# vouches.
 RELEASED, FOR_TEAM = "released", "for_team"
-# Keys of a candidate's evidence: the prompt in which it occurred, the assistant's text before that
+# Keys of a candidate's evidence: the prompt that contains it, the assistant's text before the
 # prompt, and the number of other sessions in which the user said almost the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
-# Key of a candidate's evidence: it may be pasted text, so only the user may keep or drop it.
+# Key of a candidate's evidence: only the user may keep or drop it, because it may be pasted text.
 PASTED = "pasted"
-# Limit of a record's text in questions and notices.
+# The maximum length of a record's text in questions and notices.
 MAX_SHOWN_CHARS = 400
-# Key of a record's evidence: the time at which the user confirmed or reworded it.
+# Key of a record's evidence: when the user confirmed or reworded it.
 CONFIRMED = "confirmed"
-# Key of a record's evidence and of a session's notes: the client, unless it is Claude Code.
+# Key of a record's evidence and of a session's notes: the client's key, except for Claude Code.
 CLIENT = "client"
-# Keys of an imported record's evidence: the name of its source program or file, the file and line
-# in that source, and the instruction file that it follows.
+# Keys of an imported record's evidence: the name of the program or file from which it came, the
+# file and line there, and the instruction file whose changes it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
-# State of the registry when it was read: intact, missing, or damaged.
+# The possible states of the registry when it is read: intact, missing, or damaged.
 SOUND, LOST, DAMAGED = "", "lost", "damaged"
-# Depth of a graph walk if the question does not specify one.
+# How many steps a walk through the graph takes if the question does not specify it.
 DEFAULT_DEPTH = 2
 STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
-# Replaces text that a purge erased from a turn. The row is kept so that no copy is read again.
+# Replaces erased text in a turn after a purge; the row remains, so that no copy is read again.
 ERASED = "[erased]"
 
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
-# A JSON object; and one that is not changed, such as the payload of an operation.
+# A JSON object that may be changed, and one that must not be, such as an operation's payload.
 Json = dict[str, Any]
 Payload = Mapping[str, Any]
 
 
 class Entity(NamedTuple):
-    """A node of the graph: a name, a type, and its observations in the order they were added."""
+    """A node of the graph: its name, its type, and its observations in the order of adding."""
 
     name: str
     type: str
@@ -133,7 +134,7 @@ class Entity(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A directed edge: `source` `type` `target` in active voice, for example "api uses Redis"."""
+    """A directed edge of the graph: `source` `type` `target`, for example "api uses Redis"."""
 
     source: str
     type: str
@@ -141,15 +142,15 @@ class Relation(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Entities and relations, both in order of creation."""
+    """Entities and relations, each in the order of their creation."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
 
 
 class Record(NamedTuple):
-    """A memory that was saved deliberately; id and provenance are set when it is written. Empty
-    fields mean that there is no value; times are ISO 8601 in UTC.
+    """A memory that was stored deliberately. Its id and provenance are set when it is written. An
+    empty field has no value; times are ISO 8601 in UTC.
     """
 
     type: str
@@ -184,19 +185,19 @@ class Record(NamedTuple):
 
 
 def record_type(kind: str) -> str:
-    """Return the type of record for a type or one of its aliases."""
+    """Return the type of record for a word that is a type or the alias of a type."""
     return TYPE_ALIASES.get(kind, kind)
 
 
 def shown_type(kind: str) -> str:
-    """Return the word that people and models see for a type, e.g. `rule` for `constraint`."""
+    """Return the word for a type that people and models see, e.g. `rule` for `constraint`."""
     return _SHOWN.get(kind, kind)
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may supersede another by trust, scope, domain and time, not by its
-    text. Only the user supersedes a pinned record. The scopes must be equal, a local record does
-    not supersede one of another session, and an older statement never supersedes a newer one.
+    """Return True if a record may supersede another one; their texts are not compared. It needs at
+    least the same trust (the user's for a pinned record), the same scope and domain, and for local
+    records the same session; and it must not be older.
     """
     trust = "user" if old.pinned else old.trust
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
@@ -207,13 +208,13 @@ def may_close(new: Record, old: Record) -> bool:
 
 
 def users_words(record: Record) -> str:
-    """Return the user's own words that are stored with a note; '' if there are none."""
+    """Return the user's own words that a note quotes; '' if there are none."""
     return str(record.evidence.get(QUOTATION) or "") if record.trust == "user" else ""
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return the text of a record, with the user's own words, which are never cut, before the
-    assistant's sentence. With `why`, the reason follows the sentence.
+    """Return a record's text: the user's own words, which are never cut, and then the assistant's
+    sentence. With `why`, the reason follows the sentence.
     """
     words = users_words(record)
     if words:
@@ -224,15 +225,16 @@ def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
 
 
 def shown(record: Record) -> str:
-    """Return the text of a record on one line, as shown in questions and notices."""
+    """Return a record's text on one line, for questions and notices."""
     text = worded(record, MAX_SHOWN_CHARS) if users_words(record) else record.what
     return cut(neutralised(one_line(text)), MAX_SHOWN_CHARS)
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, then as much of the assistant's sentence as fits into `max_chars`.
-    The words are followed by the first of these that fits: the sentence with its reason, the
-    sentence unless it equals the words, its first parts, or nothing. 0 means no limit.
+    """Return the user's words, and then as much of the assistant's sentence as fits into
+    `max_chars`. After the words comes the first of these that fits: the sentence with its reason,
+    the sentence unless it equals the words, its first parts, or nothing. 0 means that there is no
+    limit.
     """
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
@@ -241,14 +243,14 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
         return words
     parts: list[str] = []
     for part in caption.split(". "):
-        # Do not split at the dots of "e.g. Red" or "from 3.3. .. 9.3.".
+        # No new sentence begins at the dots of "e.g. Red" or "from 3.3. .. 9.3.".
         if parts and not (part[:1].isupper() and "." not in parts[-1][-2:]):
             parts[-1] += f". {part}"
         else:
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # Replace unbalanced brackets, with which a text could imitate a quotation.
+        # A text with unbalanced brackets could imitate a quotation, so replace its brackets.
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -258,8 +260,8 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the indexes of records in a new order: those with the same words of the user are
-    adjacent. Records that a newer one contradicts are not moved.
+    """Return the indexes of records in a new order, in which records with the same words of the
+    user are adjacent. A record that a newer one contradicts keeps its position.
     """
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
@@ -268,20 +270,20 @@ def by_words(records: Sequence[Record]) -> list[int]:
 
 
 def is_unconfirmed_import(record: Record) -> bool:
-    """Return True if a record was imported from a program or file and nobody confirmed it."""
+    """Return True if a record was imported from a program or file and nobody has confirmed it."""
     return record.trust == "tool" and IMPORTED in record.evidence
 
 
 def contradicted(record: Record) -> tuple[str, ...]:
-    """Return the ids of older records that a record contradicts."""
+    """Return the ids of the older records that a record contradicts."""
     ids = record.evidence.get(CONTRADICTS)
     return tuple(map(str, ids)) if isinstance(ids, list | tuple) else ()
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Return, for the id of each contradicted statement, the ids of newer statements against it.
-    `stated` maps the id of a statement to its time and the ids that it contradicts. Of two
-    statements of the same time, the one that lists the other as contradicted is newer.
+    """Map the id of each contradicted statement to the ids of newer statements that contradict it.
+    `stated` has the time and the contradicted ids of each statement, by its id. Of two statements
+    of the same time, the one that lists the other as contradicted is newer.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -294,52 +296,52 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
 
 
 def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return, by record id, the ids of those records that are newer and contradict the record."""
+    """Map the id of each contradicted record to the ids of newer records that contradict it."""
     return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
 
 
 def marked_older(record: Record, newer: Sequence[str]) -> Record:
-    """Return a copy of a record for display only, with the ids of newer records against it."""
+    """Return a copy of a record, for display only, with the ids of newer records against it."""
     return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
 def stated_at(record: Record) -> str:
-    """Return the time of a statement, which may be earlier than its record's creation."""
+    """Return the time at which a record was stated, which may be before its creation."""
     return record.valid_from or record.created_at
 
 
 def text_with_reason(record: Record) -> str:
-    """Return the text of a record, followed by its reason unless the text already contains it."""
+    """Return a record's text, followed by the reason unless the text already contains it."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
     return f"{record.what} — {as_reason(record.why)}"
 
 
 def as_reason(why: str) -> str:
-    """Return a reason in a form to follow a statement: "because …", "to …" or "instead: …"."""
+    """Return a reason so that it can follow a statement: "because …", "to …" or "instead: …"."""
     return why if why.lower().startswith(_LED_IN) else f"because {why}"
 
 
 def verdict(record: Record) -> str:
-    """Return a record's outcome: `failed`, `worked` (also for practices to follow), or ''."""
+    """Return `failed` or `worked` for a record, or ''; practices to follow count as `worked`."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
 
 
 def lacks_lesson(record: Record) -> bool:
-    """Return True if a record is a failure with neither a reason nor an alternative."""
+    """Return True if a record is about a failure, without a reason and without an alternative."""
     is_explained = record.why or "instead" in record.what.lower()
     return verdict(record) == "failed" and not is_explained
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Return True if one record says that something failed and the other that it worked."""
+    """Return True if, according to two records, the same thing failed and worked."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
 class Provenance(NamedTuple):
-    """The author, source and time of a write; its operations and records are stamped with them."""
+    """The author, source and time of a change, which mark its operations and records."""
 
     source: str
     trust: str = "assistant"
@@ -352,7 +354,7 @@ class Provenance(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One change of memory, in the form in which it is written, journalled, queued and shared."""
+    """A change of memory, in the form in which it is applied, journalled, queued and shared."""
 
     id: str
     kind: str
@@ -362,8 +364,8 @@ class Operation(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """The filters of a query. A result must match all filters that are not empty, and matches a
-    filter if it has any of its values. `as_of` (ISO 8601) selects the state of memory at that time.
+    """The filters of a query. A result must match every filter that is not empty, by any one of the
+    filter's values. `as_of` (ISO 8601) selects the state of memory at that time.
     """
 
     domains: tuple[str, ...] = ()
@@ -379,19 +381,19 @@ class Filters(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed question. `terms` are its content words, in lower case and in order.
+    """A parsed question; `terms` are its content words, in lower case and in order.
 
-    `past` is true if the question is about an earlier state, so that superseded records may answer
-    it. A text with an `excluded` word is not a result; one with an `unasked` word is ranked lower.
-    `asked` is the text without filters and exclusions. `unread` are sentences for the user about
-    parts that look like filters but are not.
+    `past` is True if the question is about an earlier state, so that superseded records may answer
+    it. A text with an `excluded` word is no result; a text with an `unasked` word is ranked lower.
+    `asked` is the question without filters and exclusions. `unread` are sentences for the user
+    about words that look like filters but are none.
     """
 
     text: str
     terms: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
-    # Terms that refer to a known name by an alias or with a spelling mistake, as (term, name).
+    # Pairs (term, name) of a term and the known name that it means, by an alias or a misspelling.
     meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
@@ -422,12 +424,12 @@ class Hit(NamedTuple):
     score: float = 0.0
 
     def marked(self, marks: Mapping[str, Any]) -> "Hit":
-        """Return a copy of the hit with additional metadata."""
+        """Return a copy of the hit with these values added to its metadata."""
         return self._replace(metadata={**self.metadata, **marks})
 
 
 class Answer(NamedTuple):
-    """Ranked hits, graph paths, and failed sources; `notes` explain how the question was parsed."""
+    """Ranked hits, graph paths and failed sources; `notes` say how the question was parsed."""
 
     query: Query
     hits: tuple[Hit, ...] = ()
@@ -437,10 +439,11 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its id and name, its root, the folder of its local tier, and its keys. `local` is
-    `<main worktree>/.claude/memory`, or a folder in the home if that path is unsuitable or a link
-    to elsewhere. `others` are ids of other projects that own some of its keys (a conflict for the
-    user to resolve), or to which this folder claims to belong without proof.
+    """A project: its id, name, root folder, local tier and keys. `local` is the local tier's
+    folder, by default `<main worktree>/.claude/memory`, or a folder in the home if this path is
+    unsuitable or a link to elsewhere. `others` are the ids of other projects to which this folder
+    claims to belong without proof, or which own some of its keys (a conflict that the user must
+    resolve).
     """
 
     id: str
@@ -452,12 +455,13 @@ class Project(NamedTuple):
 
 
 class Registry(NamedTuple):
-    """The project id of each key, as stored in the home's registry.
+    """The registry in the home, which maps each key to the id of its project.
 
-    The user decided `settled` keys. `undo` has the changes of a folder's last project link or
-    split, by the folder's own key. `asked` are keys of folders that got their own project because
-    their claims prove nothing; they count as settled until the user decides. `state` is SOUND, LOST
-    or DAMAGED; if it is not SOUND, the keys were read from the projects' cards.
+    `settled` are keys about which the user has decided. `undo` has the changes of a folder's last
+    project link or split, by the folder's own key. `asked` are keys of folders that got their own
+    project because their claims prove nothing; they count as settled until the user decides.
+    `state` is SOUND, LOST or DAMAGED; unless it is SOUND, the keys were read from the projects'
+    cards.
     """
 
     keys: Mapping[str, str]
@@ -468,7 +472,7 @@ class Registry(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """Claims that are accepted according to config.toml: all, or those of folders below `roots`."""
+    """The claims that config.toml accepts: all of them, or those of folders below `roots`."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
@@ -477,11 +481,11 @@ class Trust(NamedTuple):
 class Identity(NamedTuple):
     """The keys of a folder as found in its files, the main worktree's root, and a display name.
 
-    `own` keys are proved by the folder, best first. `claims` are unproved, and become keys of this
-    project only if no other project has them. `pointer` is the key of a repository elsewhere and
-    never becomes a key of this project. `also` are keys of the same folder before `git init` or
-    after `.git` was removed. `place` is the path of a linked worktree, by which the project is
-    still found after the worktree is removed; while the path exists, it is not used.
+    `own` keys are proved by the folder, the best key first. `claims` are unproved, and become keys
+    of this project only if no other project has them. `pointer` is the key of a repository
+    elsewhere, and never becomes a key of this project. `also` are keys that the same folder had
+    before `git init` or has if `.git` is removed. `place` is the path of a linked worktree; it
+    serves only to find the project after the worktree has been removed.
     """
 
     own: tuple[str, ...]
@@ -494,5 +498,5 @@ class Identity(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys under which the folder is registered."""
+        """All keys under which the registry lists the folder."""
         return (*self.claims, *self.own)

@@ -1,4 +1,4 @@
-"""Regular expressions compiled on first use, because most texts need only a few of hundreds."""
+"""Regular expressions, compiled when first used: most texts need only a few of the hundreds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 @cache
 def pattern(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Return the compiled and cached expression, which ignores case by default."""
+    """Return the compiled and cached regular expression; by default it ignores case."""
     return re.compile(expression, flags)
 
 
 def exact(expression: str) -> re.Pattern[str]:
-    """Return the compiled and cached expression, which is case-sensitive."""
+    """Return the compiled and cached regular expression; it is case-sensitive."""
     return pattern(expression, 0)

@@ -1,4 +1,4 @@
-"""Functions on texts, pure and linear in time: search terms, keys of names, truncation, etc."""
+"""Functions on texts, pure and linear in time: words, search terms, truncation and others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-# English stopwords, including question words, which have no content in a query.
+# English stopwords; question words are among them, because they say nothing about the content.
 STOPWORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
     before being below between both but by can cannot could couldn did didn do does doesn doing don
@@ -22,7 +22,7 @@ STOPWORDS = frozenset(
 
 
 class _Table(dict[int, Any]):
-    """A table for str.translate that computes and caches the entry of a character on first use."""
+    """A table for str.translate; the entry of a character is computed and cached on first use."""
 
     def __init__(self, value_of: Callable[[str], Any]) -> None:
         self._value_of = value_of
@@ -32,15 +32,15 @@ class _Table(dict[int, Any]):
         return value
 
 
-# Scripts without spaces; unicode61 makes a run of them one token, so pairs are indexed too.
+# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed, too.
 _CJK = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
-# Keeps letters and digits, and replaces all other characters by spaces.
+# Keeps letters and digits, and replaces every other character by a space.
 _LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
-# Kinds: `A` for A–Z, `a` for a–z, `0` for 0–9, and `.` for all others, which have no CamelCase.
+# The kind of a character: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for others (no CamelCase).
 _KINDS = _Table(
     lambda c: "." if c > "\x7f" or not c.isalnum() else "0" if c.isdigit() else "Aa"[c.islower()]
 )
-# Kinds: `C` for characters of scripts without spaces, a space for all others.
+# The kind of a character: `C` in scripts without spaces, a space in all others.
 _SCRIPTS = _Table(lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK) else " ")
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
@@ -48,16 +48,16 @@ _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
 
-# Nouns that may be followed by a letter as a name, as in `plan B`.
+# Nouns after which a single letter is a name, as in `plan B`.
 LETTERED = frozenset(
     """plan step option vitamin variant version phase team class grade type appendix section part
     group tier room gate block building terminal line level drive scenario solution case column
     hepatitis candidate proposal""".split()
 )
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
-# Punctuation at the end of a sentence that does not change its meaning, unlike a question mark.
+# Punctuation at the end of a sentence that does not affect its meaning, as a question mark would.
 _ENDINGS = ".!…。！"
-# The least share and number of another text's content words in a text that covers it.
+# A text covers another if it has this share, and this number, of the other's content words.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
@@ -68,7 +68,7 @@ FENCE_TAGS = frozenset(
     tool-use tool-call invoke assistant user human""".split()
 )
 # Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
-# annotations, tags; no joiners and variation selectors, because some scripts need them.
+# annotations and tags. Joiners and variation selectors are not included: some scripts need them.
 HIDDEN = frozenset(map(chr, (
     0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9,
     0xFFFA, 0xFFFB, *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xE0000, 0xE0080),
@@ -77,40 +77,40 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-# NOTED_AS separates the user's words from the assistant's sentence. If the line above quotes the
-# same words, ABOVE replaces it, and only their first MAX_AGAIN_CHARS characters are repeated.
+# NOTED_AS stands between the user's words and the assistant's sentence. If the line above quotes
+# the same words, they are cut to MAX_AGAIN_CHARS characters, and ABOVE stands in place of NOTED_AS.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
 def words(text: str) -> list[str]:
-    """Return all words in lower case and in order, split at underscores and punctuation."""
+    """Return the words of a text, in lower case and in order, split at `_` and punctuation."""
     return runs(composed(text).lower())
 
 
 def runs(text: str) -> list[str]:
-    """Return the runs of letters and digits in a text, unchanged."""
+    """Return the runs of letters and digits in a text, with their case."""
     if text.isascii():
         return text.encode().translate(_ASCII_LETTERS).decode().split()
     return text.translate(_LETTERS).split()
 
 
 def composed(text: str) -> str:
-    """Combine separate accents with their letters (NFC), as the full-text index does."""
+    """Combine letters with the separate accents after them (NFC), as the full-text index does."""
     if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
-    import unicodedata  # imported late: only for separate accents, e.g. in file names on macOS
+    import unicodedata  # imported late: few texts have separate accents, e.g. macOS file names
 
     return unicodedata.normalize("NFC", text)
 
 
 def terms(text: str) -> list[str]:
-    """Return the content words in order without duplicates; all words if all are stopwords. Content
-    words include numbers, and single letters used as names: `plan B`, `in C`, `vitamin D`.
+    """Return a text's content words in order, each once; all words if all are stopwords. Numbers
+    are content words, and so are single letters used as names: `plan B`, `in C`, `vitamin D`.
     """
     whole = text
     for mark in ("'s", "’s"):
         if mark in whole:
-            # Remove it only at the end of words, because a quotation may begin like it.
+            # Remove the mark only at the end of words, because a quotation may begin with it.
             head, *tails = whole.split(mark)
             for part in tails:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
@@ -129,9 +129,9 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return the single letters that are used as names, not as words like "a", in lower case. A
+    """Return, in lower case, the single letters that are used as names and not as words like "a". A
     letter that is also a stopword counts if it is a capital (except `A` and `I`, which often begin
-    sentences), or if it follows a noun such as `plan` and is a capital or at the end.
+    sentences), or if it follows a noun such as `plan` and is a capital or the last letter.
     """
     letters: set[str] = set()
     tokens = text.split()
@@ -149,7 +149,7 @@ def _naming_letters(text: str) -> set[str]:
 
 
 def without_files(text: str) -> str:
-    """Remove file names and mentions from a question: `@when.md`, `error-log.txt`."""
+    """Remove file names and mentions, such as `error-log.txt` and `@when.md`, from a question."""
     if "@" not in text and "." not in text.rstrip("."):
         return text
     return " ".join(token for token in text.split() if not is_file(token))
@@ -165,25 +165,25 @@ def is_file(token: str) -> bool:
 
 
 def camel_parts(text: str) -> list[str]:
-    """Return the parts of CamelCase words in lower case: fast, api, router of `FastAPIRouter`."""
+    """Return the parts of a text's CamelCase words in lower case: fast, api for `FastAPI`."""
     parts: list[str] = []
     if text.isascii():
         may_be = text.encode().translate(_ASCII_KINDS)
         if b"aA" not in may_be and b"0A" not in may_be and b"AAa" not in may_be:
             return parts
     for word in runs(text):
-        # Most words are lower case after their first letter, and have only one part.
+        # Most words have only one part, because they are in lower case after the first letter.
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A capital follows a small letter or digit, or a small letter follows two capitals.
+        # A capital after a small letter or digit, or a small letter after two capitals
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Split a CamelCase word into its parts, in lower case; `kinds` are its characters' kinds."""
+    """Split a CamelCase word into its parts, in lower case; `kinds` has a letter per character."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -192,7 +192,7 @@ def _parts(word: str, kinds: str) -> list[str]:
             end += 1
         capitals, before_small = end - at, kinds[end : end + 1] == "a"
         if capitals > 1 and before_small:
-            end -= 1  # The last capital begins the next part.
+            end -= 1  # The last capital belongs to the next part.
         elif not capitals or before_small:
             while kinds[end : end + 1] in _SMALL:
                 end += 1
@@ -203,7 +203,7 @@ def _parts(word: str, kinds: str) -> list[str]:
 
 
 def cjk_pairs(text: str) -> list[str]:
-    """Return all pairs of adjacent characters in scripts without spaces."""
+    """Return all pairs of adjacent characters of scripts without spaces, such as Chinese."""
     if text.isascii():
         return []
     kinds = text.translate(_SCRIPTS)
@@ -215,24 +215,24 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """Return words that FTS5's tokenizer does not find: parts of CamelCase words, pairs of CJK."""
+    """Return the words that FTS5's tokenizer does not find: CamelCase parts, and CJK pairs."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-@lru_cache(4096)  # All stages use the words of the same few texts.
+@lru_cache(4096)  # Few words, but all stages need their stems.
 def stem(word: str) -> str:
-    """Return a light English stem, equal for `cache` and `caching`; FTS5 does not use it."""
-    # A word that ends with a digit is a name or number: `node11` is not `node1`.
+    """Return a word's light English stem, the same for `cache` and `caching`; not used by FTS5."""
+    # A word that ends with a digit is a name or a number: `node11` differs from `node1`.
     return word if word[-1:].isdigit() else loose_stem(word)
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, except stopwords."""
+    """Return the stems of all words in a text that are not stopwords."""
     return frozenset(stem(word) for word in words(text) if word not in STOPWORDS)
 
 
 def loose_stem(word: str) -> str:
-    """Return a stem without a doubled last letter, which is the form of keys in the database."""
+    """Return a stem in the form of the database's keys: a doubled last letter becomes single."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -245,15 +245,15 @@ def loose_stem(word: str) -> str:
 
 
 def index_words(text: str) -> list[str]:
-    """Return all words by which a text can be found, in lower case."""
+    """Return all words, in lower case, by which a text can be found."""
     return words(text) + camel_parts(text) + cjk_pairs(text)
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that returns, for a text, the bits of all stems that occur in it. Each text
-    is read only once, and only words that may have one of these stems are parsed.
+    """Return a function that computes a text's mask: the bits of all stems in `bits` that occur in
+    the text. Each text is read only once, and only words that may have one of the stems are parsed.
     """
-    # A stem has the same first three letters as its word.
+    # The first three letters of a stem are those of its word.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -271,7 +271,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Slow path: separate accents join runs, and some letters become two in lower case.
+            # Slow path: accents may join runs, or a letter may become two in lower case.
             mask = read(text)
             of_text[text] = mask
             return mask
@@ -294,20 +294,20 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def name_key(name: str) -> str:
-    """Return a key that is equal for names that differ only in case, `-`, `_` or spaces."""
+    """Return a key that is the same for names that differ only in case, `-`, `_` or spaces."""
     return name.casefold().translate(_SEPARATORS) or name
 
 
 def same_form(text: str) -> str:
-    """Return a normal form, which is equal for texts that differ only in white space, the case of
-    words without inner capitals (`Use`, `USE`), and punctuation at the end. Digits, inner
-    punctuation, and `nodeA` against `nodea` count.
+    """Return a text's normal form. It is the same for texts that differ only in white space, in the
+    case of words without inner capitals (`Use`, `USE`), or in punctuation at the end. Digits, other
+    punctuation, and the case of names like `nodeA` make a difference.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     for at, word in enumerate(parts):
-        if word.isupper() or not any(map(str.isupper, word[1:])):  # else a name such as `nodeA`
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # not a name like `nodeA`
             parts[at] = word.lower()
     return " ".join(parts).rstrip()
 
@@ -322,7 +322,7 @@ def covers(text: str, other: str) -> bool:
 
 
 def cut(text: str, max_chars: int) -> str:
-    """Truncate a text to `max_chars`; a longer text is cut at a word and ends with `…`."""
+    """Truncate a text to `max_chars`, if possible at a word; a truncated text ends with `…`."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -333,38 +333,38 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def many(number: int, what: str) -> str:
-    """Return a number with its noun in singular or plural: `1 record`, `2 records`."""
+    """Return a number with its noun, in the singular or plural: `1 record`, `2 records`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
-    """Join the first `most` parts and count the others: `a, b and 3 more`."""
+    """Join the first `most` parts and count the other parts: `a, b and 3 more`."""
     listed = list(parts)
     number_left = len(listed) - most
     return by.join(listed[:most]) + (f" and {number_left} more" if number_left > 0 else "")
 
 
 def one_line(text: str) -> str:
-    """Replace all white space of a text by single spaces."""
+    """Replace each run of white space in a text by one space."""
     return " ".join(text.split())
 
 
 def without_controls(text: str) -> str:
-    """Remove control characters except white space, which must not be in text files."""
+    """Remove control characters, which must not be in text files; keep white space."""
     if text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
 
 
 def without_injected(text: str) -> str:
-    """Remove this plugin's blocks and the client's reminders, which must not be saved again."""
+    """Remove this plugin's blocks and the client's reminders, which must not be stored again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    import re  # imported late: few texts contain such a tag
+    import re  # imported late: few texts contain a tag
 
     from memory_fabric.patterns import pattern
 
-    # Some clients add the blocks to the user's message in escaped form, so match that form too.
+    # Match the escaped form, too, in which some clients add the blocks to the user's message.
     block = (
         rf"(?:<|&lt;)({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}?(?:>|&gt;).*?"
         r"(?:(?:<|&lt;)/\1\s{0,8}(?:>|&gt;)|\Z)"
@@ -373,22 +373,22 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Return a text without guarded tags and invisible characters, safe for models and screens."""
+    """Replace guarded tags and remove invisible characters, for models and screens."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
     elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
         return text
-    from memory_fabric.imitations import Guarded, without_imitations  # imported late: seldom needed
+    from memory_fabric.imitations import Guarded, without_imitations  # imported late: rarely needed
 
     return without_imitations(text, Guarded(HIDDEN, FENCE_TAGS, GUARDED_TAGS))
 
 
 def unfenced(text: str) -> str:
-    """Replace the `<` of this plugin's own tags by `‹` in a text to store; change nothing else."""
+    """Replace `<` by `‹` in this plugin's own tags, and change nothing else; for texts to store."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    from memory_fabric.patterns import pattern  # imported late: seldom needed
+    from memory_fabric.patterns import pattern  # imported late: rarely needed
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
     return pattern(tag).sub(lambda found: f"‹{found[1]}{found[2]}", text)
@@ -397,13 +397,13 @@ def unfenced(text: str) -> str:
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
     if "<" not in text and "&lt;" not in text:
         return False
-    # Regular expressions that ignore case treat both Turkish letters as an i, so do the same here.
+    # Treat both Turkish letters as an i, because case-insensitive regular expressions do so.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")
     return any(tag in folded for tag in tags)
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates, so that a text can be encoded as UTF-8."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -412,7 +412,7 @@ def encodable(text: str) -> str:
 
 
 def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -> Any:
-    """Apply `change` to each text in a JSON value and, with `keys`, to the keys of objects."""
+    """Apply `change` to each text in a JSON value; with `keys`, also to the keys of objects."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -426,7 +426,7 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
 
 
 def folded(line: str, before: str) -> str:
-    """Return a line with the user's words abbreviated if the line before quotes the same words."""
+    """Return a line; if the line before it quotes the same words of the user, abbreviate them."""
     head, words, caption = _quoting(line)
     if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
         return line
@@ -434,7 +434,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Return an abbreviated line with its words as in the line before; '' if those differ."""
+    """Return an abbreviated line with the full words from the line before; '' if they differ."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]
