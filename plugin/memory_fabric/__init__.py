@@ -7,13 +7,13 @@ _get_code = SourceFileLoader.get_code
 
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
-    """Return a module's code, compiling it again if its compiled file is truncated (full disk).
-    Python itself would fail in this case, in this process and in later ones.
+    """Return a module's code; if its compiled file is truncated (full disk), delete it and compile
+    again. Python itself would fail, in this process and in all later ones.
     """
     try:
         return _get_code(loader, name)
     except (EOFError, TypeError, ValueError):
-        import os  # imported late: seldom needed
+        import os  # imported late: rarely needed
 
         os.unlink(cache_from_source(loader.path))
         return _get_code(loader, name)

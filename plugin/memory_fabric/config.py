@@ -1,4 +1,4 @@
-"""Settings from the environment and config.toml, as one frozen value; read only by this module."""
+"""Settings from the environment and config.toml as one frozen value; no other module reads them."""
 
 import os
 import re
@@ -9,42 +9,42 @@ from typing import Any, NamedTuple
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 
-# Claude Code's own folder. The home of memory is inside it, but never in a plugin's folder.
+# Claude Code's own folder. The home of memory is inside, but never in a plugin's folder.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
-# File in the home that links projects to spaces in shared logs (team.ties).
+# The file in the home that links projects to spaces in shared logs (`team.ties`).
 TIES = "team.json"
 # File in the home that says what an unfinished purge erases (store.forget.purge).
 PURGING = "purging.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# Values that Claude Code accepts as true in these variables (measured, 2.1.330).
+# Values by which Claude Code switches these variables on (measured in release 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
 )  # fmt: skip
-# The switches, which are independent of each other.
+# The names of the two switches, which are independent of each other.
 PARTS = ("read", "write")
 MAX_PRICE = 10_000
 _of_thread = _local()
-# Values of the setting `notes`.
+# The values that the setting `notes` may have.
 NOTES = ("auto", "on", "off")
-# Prefix of entry points of programs built on the client's SDK, whose answers nobody may read.
+# The entry point of programs that use the client's SDK begins with this; nobody may read answers.
 SDK = "sdk-"
-# All top-level keys of config.toml.
+# The top-level keys that config.toml may have.
 KNOWN = (
     *PARTS,
     *"notices weekly notes share_words semantic capture episodes serve agent_terms domains".split(),
     *"agents projects worth".split(),
 )
-# Variables that Claude Code sets for its hooks and its model's commands, most reliable first.
+# Variables that Claude Code sets for hooks and its model's commands, the most reliable one first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
-# Variables set in the shells of other clients' models, with the keys of the clients that set them.
+# Variables in the shells of other clients' models, with the keys of the clients that set them.
 SHELL_SIGNS = (
     ("CODEX_THREAD_ID", "codex"), ("CODEX_SANDBOX", "codex"),
     ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"), ("CURSOR_AGENT", "cursor"),
     ("GEMINI_CLI", "gemini qwen"), ("QWEN_CODE", "qwen"), ("OPENCODE", "opencode"),
 )  # fmt: skip
-# Variables for the forwarding address and its key, in order of precedence.
+# Variables for the address to forward to and for its key; the first pair that is set counts.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -52,7 +52,7 @@ RECEIVERS = (
 
 
 class Settings(NamedTuple):
-    """All settings on which a run depends. Paths are absolute; empty values mean "not set"."""
+    """All settings that affect a run. Paths are absolute; an empty value means "not set"."""
 
     home: str
     config_dir: str
@@ -71,16 +71,16 @@ class Settings(NamedTuple):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    # Show a summary of the week at the start of a session, at most once in seven days.
+    # Show a weekly summary at the start of a session, at most once in seven days.
     weekly: bool = True
-    # Include the user's own words behind a note in shared records.
+    # Add the user's words, which a note quotes, to shared records.
     share_words: bool = False
     # With "auto", the assistant is asked for notes only if a person reads its answers.
     notes: str = "auto"
-    # How the client was started, for example "cli" or "sdk-py".
+    # How the client was started, such as "cli" or "sdk-py".
     entrypoint: str = ""
     semantic: bool = True
-    # The variable that stops Claude Code from showing MEMORY.md to its model; '' if none is set.
+    # The variable that keeps Claude Code from showing MEMORY.md to its model; '' if none is set.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -93,19 +93,19 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # How to treat folders that claim to belong to a known project: "ask" or "trust". This is read
-    # only from config.toml in the home, because a repository can set environment variables.
+    # What to do if a folder claims to belong to a known project: "ask" or "trust". Only config.toml
+    # in the home can set this, because a repository can set environment variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
-    # Price of a million tokens of context in dollars; 0 if not specified.
+    # The price in dollars of a million tokens of context; 0 if it is not set.
     token_price: float = 0.0
-    # True if the variable MEMORY_FABRIC switches memory off, regardless of config.toml.
+    # True if the variable MEMORY_FABRIC switches memory off, even if config.toml does not.
     muted: bool = False
-    # Why memory is off despite its switches: config.toml is invalid and may isolate an agent.
+    # Why memory is off although its switches are on: an invalid config.toml may isolate an agent.
     closed: str = ""
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    # True if the event came from another client's shell, so the user may have typed none of it.
+    # True if the event came from another client's shell, in which the user may have typed nothing.
     foreign: bool = False
 
 
@@ -116,7 +116,7 @@ def environment() -> Mapping[str, str]:
 
 
 class answering:
-    """A context manager that makes this thread answer an event with the given environment."""
+    """A context manager that makes this thread use an environment while it answers an event."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -130,18 +130,18 @@ class answering:
 
 
 def home_path(environ: Mapping[str, str]) -> str:
-    """Return memory's home: MEMORY_FABRIC_HOME, or `memory-fabric` in the client's folder."""
+    """Return memory's home: MEMORY_FABRIC_HOME, or `memory-fabric` in Claude Code's folder."""
     stated = environ.get("MEMORY_FABRIC_HOME", "")
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
 
 
 def config_path(environ: Mapping[str, str]) -> str:
-    """Return Claude Code's config folder: CLAUDE_CONFIG_DIR, or `~/.claude`."""
+    """Return Claude Code's configuration folder: CLAUDE_CONFIG_DIR, or `~/.claude`."""
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
 def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the folders with the clients' transcripts, by client key."""
+    """Return the folder of each client's transcripts, by the client's key."""
     codex = environ.get("CODEX_HOME", "") or "~/.codex"
     qwen = environ.get("QWEN_RUNTIME_DIR", "") or environ.get("QWEN_HOME", "") or "~/.qwen"
     return {
@@ -152,7 +152,7 @@ def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def has_display(environ: Mapping[str, str], system: str) -> bool:
-    """Return True if a browser started here would be visible; `system` is `sys.platform`."""
+    """Return True if the user could see a browser started here; `system` is `sys.platform`."""
     if environ.get("BROWSER"):
         return True
     if system in ("darwin", "win32"):
@@ -161,31 +161,31 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
 
 
 def in_client(environ: Mapping[str, str]) -> bool:
-    """Return True in a shell started by Claude Code, whose model may have written the command."""
+    """Return True in a shell of Claude Code, in which its model may have written the command."""
     return any(environ.get(sign) for sign in CLIENT_SIGNS)
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if an event of client `key` comes from another client's shell."""
+    """Return True if the client with this key, which sent an event, runs in another one's shell."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
 
 
 def memory_md_off(environ: Mapping[str, str]) -> str:
-    """Return the variable that stops Claude Code from showing MEMORY.md to its model, or ''."""
+    """Return the variable that keeps Claude Code from showing MEMORY.md to its model, or ''."""
     stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
     return next(stated, "")
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of PATH, in which a shell looks up commands."""
+    """Return the folders of PATH, in which commands are looked up."""
     return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from variables and the parsed config.toml; variables have precedence. An
-    invalid value is reported in `complaints` and replaced by the default.
+    """Read the settings from environment variables or else from the parsed config.toml. For each
+    invalid value, `complaints` gets a sentence, and the default is used.
     """
     complaints: list[str] = []
     read = _Reading(environ, file, complaints)
@@ -196,7 +196,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url = forward_key = ""
     if any(environ.get(address) for address, _ in RECEIVERS):
-        from memory_fabric.ingest_protocol import read_address  # imported late: seldom needed
+        from memory_fabric.ingest_protocol import read_address  # imported late: rarely needed
 
         forward_url, forward_key = read_address(environ, RECEIVERS, complaints)
     domains = read_domains(file, complaints)
@@ -248,8 +248,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return a long-lived process's settings with switches and domains read from `file` again."""
-    read = _Reading({}, file, [])  # complaints are reported elsewhere
+    """Return the settings of a long-lived process with the switches and domains in `file`."""
+    read = _Reading({}, file, [])  # complaints are reported at the start
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
         writes=read.flag("write") and not settings.muted,
@@ -259,8 +259,8 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
 
 class _Reading:
-    """The environment and the parsed config.toml while they are being read. If the value of a
-    setting is invalid, the method that reads it adds a complaint and returns the default.
+    """A reader of single settings from the environment and the parsed config.toml. If a value is
+    invalid, its method adds a sentence to `complaints` and returns the default.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class _Reading:
         return table if isinstance(table, dict) else {}
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
-        """Return a switch, which is on by default, and `otherwise` if its value is invalid."""
+        """Return a switch: True if it is not set, `otherwise` if its value is invalid."""
         value = self.file.get(name, True)
         if isinstance(value, bool):
             return value
@@ -282,7 +282,7 @@ class _Reading:
         return otherwise
 
     def choice(self, name: str, choices: tuple[str, ...], table: str = "") -> str:
-        """Return one of the choices; the first choice is the default."""
+        """Return the setting's value, one of `choices`; the first of them is the default."""
         value = (self.table(table) if table else self.file).get(name, choices[0])
         if value in choices:
             return str(value)
@@ -316,16 +316,16 @@ class _Reading:
 
 
 def captures(settings: Settings) -> bool:
-    """Return True if anything in this session may be saved or forwarded."""
+    """Return True if texts of this session may be saved or forwarded."""
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of captured text, which is `stated`; '' if nothing may be captured, as in
-    CI. It is "assistant" instead if the event came from another client's shell, or if the session
-    is unattended, unless `capture_unattended` is "full".
+    """Return the trust of a captured text, or '' if nothing may be captured, for example in CI. The
+    trust is `stated`, but "assistant" if the event came from another client's shell, or if the
+    session is unattended and `capture_unattended` is not "full".
     """
     if not captures(settings):
         return ""
@@ -334,8 +334,8 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust:
-    assumed for all sessions with `unattended = "full"`, else for none of an SDK or in print mode.
+    """Return True if a person writes the prompts, so that quotations of them can earn the user's
+    trust. Sessions of an SDK (also print mode) count only if `unattended` is "full".
     """
     if trust_for(settings, "user") != "user":
         return False
@@ -353,7 +353,7 @@ def _notes(read: _Reading) -> str:
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
-    """Return the process's domain; complain if it is unknown although some domains are isolated."""
+    """Return the process's domain; complain if it is unknown while other domains are isolated."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -366,7 +366,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders whose clones are trusted, given as absolute paths or below `~`."""
+    """Return the folders in which clones are trusted: absolute paths, or paths below `~`."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
@@ -381,7 +381,7 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Return an absolute path; relative paths start at the user's home, because hooks `cd`."""
+    """Return an absolute path; a relative one starts at the user's home, wherever a hook is run."""
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
@@ -389,13 +389,13 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """Return the switches that are turned off in a config.toml that cannot be parsed."""
+    """Return the switches that are off according to a config.toml that cannot be parsed."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}
 
 
 def may_isolate(text: str) -> bool:
-    """Return True if an invalid config.toml sets `isolate` to anything except false."""
+    """Return True if a config.toml that cannot be parsed sets `isolate` to anything but false."""
     lines_after = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
     return any(not re.match(r"=[ \t]*false(?![^\W_])", part) for part in lines_after)

@@ -1,8 +1,8 @@
-"""The deadline of an event, and the time that remains until it.
+"""The deadline of an event, and the time that is left until then.
 
 A thread answers one event at a time, and `current()` returns that event's deadline; commands and
-tools of a server have no deadline. Long work checks the deadline between its steps, and limits its
-waiting for other processes by it.
+tools of a server have no deadline. Long work checks the deadline between its steps, and does not
+wait for other processes beyond it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The deadline of an event: `wall_s` seconds from now, or `work_s` of the thread's CPU time.
+    """The deadline of an event: after `wall_s` seconds, or after `work_s` of the thread's CPU time.
 
-    CPU time does not depend on the machine's load. `lock_s` limits the total wait for other
-    processes' database transactions, and separately the total wait for file locks. `hurried` means
-    that a person is waiting, so no maintenance is done. `postponed` lists work that is left for a
-    later event. `is_revoked` returns True once the event has been answered elsewhere.
+    CPU time does not depend on the load of the machine. `lock_s` limits the total wait for database
+    locks, and separately the total wait for file locks. `hurried` means that a person is waiting,
+    so no maintenance is done. `postponed` lists the work that is left for a later event.
+    `is_revoked` returns True once the event has been answered elsewhere.
     """
 
     is_revoked: Callable[[], bool] | None = None
@@ -43,11 +43,11 @@ class Deadline:
         self.postponed: list[str] = []
 
     def is_over(self) -> bool:
-        """Return True if the time or the CPU time is used up."""
+        """Return True if no time, or no CPU time, is left."""
         return time.monotonic() >= self.ends_s or time.thread_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
-        """Raise DeadlinePassed if no time is left, or EventRevoked; `what` describes the work."""
+        """Raise DeadlinePassed or EventRevoked if work must stop now; `what` names the work."""
         self.need_event()
         if self.is_limited and self.is_over():
             raise DeadlinePassed(f"The time for this event was over before {what}.")
@@ -58,17 +58,17 @@ class Deadline:
             raise EventRevoked
 
     def wait_s(self, most_s: float, *, for_file: bool = False) -> float:
-        """Return how many seconds to wait for a database or file lock now, at most `most_s`."""
+        """Return how many seconds to wait for a database or file lock, at most `most_s`."""
         lock_s = self.file_lock_s if for_file else self.lock_s
         return max(0.0, min(most_s, lock_s, self.ends_s - time.monotonic()))
 
     def postpone(self, what: str) -> None:
-        """Record, only once, work that a later event must do."""
+        """Add work to `postponed`, which a later event must do, unless it is listed already."""
         if what not in self.postponed:
             self.postponed.append(what)
 
     def part(self, share: float) -> _Part:
-        """Return a context manager whose block may take this share of the remaining time."""
+        """Return a context manager that gives its block this share of the remaining time."""
         return _Part(self, share)
 
 
@@ -88,7 +88,7 @@ class _Part:
 
 
 class running:
-    """A context manager that makes this deadline the thread's current deadline."""
+    """A context manager that makes a deadline the current one of this thread."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -119,9 +119,10 @@ _NONE = Deadline()
 
 class time_limit:
     """A context manager that calls `on_timeout` if its block takes longer than `after_s` seconds.
+
     An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
-    query. `on_timeout` may use `call_again` to be called later once more. Only the main thread of a
-    POSIX system can be interrupted; elsewhere there is no limit.
+    query. `on_timeout` may request another call by `call_again`. Only the main thread on a POSIX
+    system can be interrupted; elsewhere there is no limit.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
@@ -156,16 +157,16 @@ class time_limit:
 
 
 def call_again(after_s: float) -> None:
-    """Restart the timer of a `time_limit`, to fire in `after_s` seconds; 0 stops the timer."""
+    """Set the timer of a `time_limit` to `after_s` seconds from now; 0 stops the timer."""
     import signal
 
     signal.setitimer(signal.ITIMER_REAL, after_s)
 
 
 def process_age_s(process: int | str = "self") -> float:
-    """Return the seconds since a process started, by default this one; 0 if it has ended. Without
-    /proc (macOS, Windows), return this process's CPU time: asking the system needs ctypes, whose
-    import takes longer than the time to be measured.
+    """Return the seconds since a process, by default this one, was started; 0 if it has ended.
+    Without /proc (macOS, Windows), return this process's CPU time: its age would need the module
+    ctypes, whose import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

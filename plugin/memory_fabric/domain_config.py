@@ -1,4 +1,4 @@
-"""Domains as defined in config.toml, and the normal form of a domain's name."""
+"""The domains defined in config.toml, and the normal form of a domain's name."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,12 +6,12 @@ from typing import NamedTuple
 from memory_fabric.models import Payload
 from memory_fabric.text import composed
 
-# Both names of the key that sets an agent's domain.
+# The key that sets an agent's domain has two names.
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types, as spelled in config.toml, and of folders. `isolated` domains and
+    """The domains of agent types and of folders, as defined in config.toml. `isolated` domains and
     `isolated_agents` see only their own memories.
     """
 
@@ -67,7 +67,7 @@ def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints:
 def _tables(
     file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Payload]]:
-    """Return (name, table) for each subtable of a table; complain about keys not in `known`."""
+    """Return the named subtables of a table; add a complaint for each key that is not `known`."""
     tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
@@ -85,7 +85,7 @@ def _tables(
 
 
 def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
-    """Return the valid texts of a list, even if other entries are invalid, as they may isolate."""
+    """Return the valid texts of a list; invalid ones are left out, with a complaint."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

@@ -2,7 +2,7 @@
 
 FabricError
 ├── BadInput            the input cannot be used; `field` is the part, `remedy` what the user can do
-├── NotFound            a named thing does not exist
+├── NotFound            an object that was requested by name does not exist
 ├── StoreUnavailable    a database cannot be opened or written at present (writes may be queued)
 │   ├── StoreCorrupt    the file is not a readable database
 │   ├── StoreNewer      a newer release has migrated it
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 class FabricError(Exception):
-    """Base class of all errors; `remedy` is a sentence on what the user can do, or ''."""
+    """The base class of all errors; `remedy` is a sentence about what the user can do, or ''."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class FabricError(Exception):
 
 
 class BadInput(FabricError):
-    """The input cannot be used; `field` is the part that is wrong."""
+    """The input cannot be used; `field` names the part of the input that is wrong."""
 
     def __init__(self, field: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -36,7 +36,7 @@ class BadInput(FabricError):
 
 
 class NotFound(FabricError):
-    """Something that was requested by name does not exist; `name` is that name."""
+    """An object that was requested by name does not exist; `name` is the requested name."""
 
     def __init__(self, name: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -44,7 +44,7 @@ class NotFound(FabricError):
 
 
 class StoreUnavailable(FabricError):
-    """A database cannot be opened or written at present; `path` is its file."""
+    """A database cannot be opened or written at present; `path` is the path of its file."""
 
     def __init__(self, path: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -52,7 +52,7 @@ class StoreUnavailable(FabricError):
 
 
 class StoreCorrupt(StoreUnavailable):
-    """The file is not a readable database."""
+    """The database's file is damaged, or is not a database."""
 
 
 class StoreNewer(StoreUnavailable):
@@ -60,11 +60,11 @@ class StoreNewer(StoreUnavailable):
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The folder of the database is not writable."""
+    """The database cannot be written, because its folder is not writable."""
 
 
 class StoreRefuses(StoreUnavailable):
-    """SQLite will never accept this content, because of a constraint or of its length limits."""
+    """SQLite will never accept this content, because it violates a constraint or is too long."""
 
 
 class CannotListen(FabricError):
@@ -72,8 +72,8 @@ class CannotListen(FabricError):
 
 
 class EventRevoked(BaseException):
-    """The hook has taken its event back from the server, which must make no more changes for it."""
+    """The hook answers its event itself, so the server must make no more changes for the event."""
 
 
 class DeadlinePassed(FabricError):
-    """The deadline of the event has passed; a hook then gives no output."""
+    """The deadline of the event has passed; the hook then prints nothing."""

@@ -1,8 +1,8 @@
-"""Parser of the client's hook events, tolerant and as fast as possible.
+"""Parser of the client's hook events; it tolerates unknown forms and is as fast as possible.
 
 The fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines
 them as pydantic models, and a test compares both parsers. A field that is missing or has another
-type is read as empty, because a newer client must never break a session.
+type counts as empty, because a newer client must never break a session.
 """
 
 import json
@@ -14,12 +14,12 @@ from memory_fabric.errors import BadInput
 from memory_fabric.text import each_text, encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
-# Removed by this module, because importing the codec `utf-8-sig` takes time.
+# A byte order mark is removed here, because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
 
-# Tags at the beginning of prompts that no person typed: about ended tasks, local commands and their
-# output, other sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name
-# that ends with a hyphen matches all tags that begin with it.
+# Tags with which prompts begin that no person typed: about ended tasks, local commands, other
+# sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name that ends with
+# a hyphen stands for all tags that begin with it.
 MACHINE_TAGS = (
     "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
     "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
@@ -28,14 +28,14 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# Sources of prompts by a person, or by a program acting for one; all others are machines.
+# Sources of prompts by a person or a program acting for a person; other sources are machines.
 TYPED_SOURCES = ("", "user", "sdk")
-# How a prompt was sent, by the transcript's end: by a schedule, or while a tool was running.
+# The ways in which a prompt may have been sent: by a schedule, or while a tool was running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
 class Event(NamedTuple):
-    """An event of a client. Texts that are missing in the event are ''; `raw` is the whole object.
+    """An event of a client; fields that the event lacks are '', and `raw` is the whole JSON object.
     Names of events, tools and fields are Claude Code's, even for other clients.
     """
 
@@ -50,12 +50,12 @@ class Event(NamedTuple):
     client: Client = CLAUDE_CODE
 
     def text(self, field: str) -> str:
-        """Return a text field of the event; '' if it is missing or not a text."""
+        """Return the str in a field of the event; '' if it is missing or of another type."""
         return _text(self.raw, field)
 
 
 def parse_event(data: bytes) -> Event:
-    """Parse a JSON object into an event. Raises BadInput if it is invalid or has no event name."""
+    """Parse a JSON object into an event. Raises BadInput if it is invalid or names no event."""
     event = event_of(load_object(data))
     if not event.name:
         raise BadInput("hook_event_name", "The event has no name.")
@@ -63,7 +63,7 @@ def parse_event(data: bytes) -> Event:
 
 
 def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
-    """Return the event with these fields, which must have Claude Code's names."""
+    """Build an event from the fields in `raw`, which must have Claude Code's names."""
     name = _text(raw, "hook_event_name")
     return Event(
         name,
@@ -79,10 +79,10 @@ def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object and replace text that UTF-8 cannot encode. Raises BadInput."""
+    """Parse a JSON object, replacing text that UTF-8 cannot encode. Raises BadInput."""
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Only an escape `\ud...` can result in a lone surrogate, and few events have any.
+        # Only an escape `\ud...` can produce a lone surrogate, and few events contain one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
@@ -93,19 +93,19 @@ def load_object(data: bytes) -> dict[str, Any]:
 
 
 def prompt(event: Event) -> str:
-    """Return the text of the prompt, at most 64 Ki characters."""
+    """Return the text of a prompt event, at most 64 Ki characters."""
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
 def tool_input(event: Event) -> Mapping[str, Any]:
-    """Return the tool's arguments."""
+    """Return the arguments of the tool call in an event; {} if there are none."""
     value = event.raw.get("tool_input")
     return value if isinstance(value, dict) else {}
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: chosen labels, which the assistant
-    wrote, then typed texts. If the result has no options, all answers count as labels.
+    """Return the user's answers in a result of AskUserQuestion: the chosen labels, which the
+    assistant wrote, and the typed texts. If the result has no options, all answers count as labels.
     """
     table = result if isinstance(result, dict) else {}
     options = [_objects(question, "options") for question in _objects(table, "questions")]
@@ -115,7 +115,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # joined like several answers to a question
+        text_left = f", {one_line(str(answer))}, "  # in the form of several answers
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")
@@ -126,29 +126,29 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
 
 
 def scheduled_prompts(event: Event) -> list[str]:
-    """Return the prompts that the assistant has scheduled in this session, from a Stop event."""
+    """Return the prompts that the assistant has scheduled in this session, given its Stop event."""
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
 def mcp_server(event: Event) -> str:
-    """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
+    """Return the name of a tool's MCP server, e.g. `plugin:memory-fabric:memory`, or ''."""
     server = event.raw.get("mcp_server")
     return _text(server, "name") if isinstance(server, dict) else ""
 
 
 def stop_active(event: Event) -> bool:
-    """Return True if this turn only continues because a Stop hook requested it."""
+    """Return True if the assistant's turn continues only because a Stop hook asked for that."""
     return event.raw.get("stop_hook_active") is True
 
 
 def is_machine_turn(event: Event) -> bool:
-    """Return True if the event shows that the client, not a person, wrote the prompt."""
+    """Return True if an event shows that the client, and not a person, wrote the prompt."""
     source = event.raw.get("source", "")
     return source not in TYPED_SOURCES or is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:
-    """Return True if the client, not a person, wrote this text."""
+    """Return True if a text looks as if the client, and not a person, wrote it."""
     opening = text.lstrip()[:80].lower()
     if not opening.startswith("<"):
         return opening.startswith(MACHINE_OPENINGS)
@@ -157,7 +157,7 @@ def is_machine_text(text: str) -> bool:
 
 
 def is_typed_command(event: Event) -> bool:
-    """Return True if the prompt is a typed command or skill, like `/plugin:skill arguments`."""
+    """Return True if a prompt is a command or skill that was typed, like `/plugin:skill words`."""
     text = prompt(event).lstrip()
     if not text.startswith("/"):
         return False

@@ -1,4 +1,4 @@
-"""The protocol of the ingest endpoint for sender and receiver: path, fields and limits."""
+"""The protocol of the ingest endpoint, for senders and the server: path, fields and limits."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PATH = "/v1/memory/ingest"
-# Line that separates two messages of a text.
+# The line that separates two messages in an ingested text.
 BETWEEN = "---"
 MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
 
 
 class Ingest(NamedTuple):
-    """A text to ingest, with the sender's optional statements about it. Times are ISO 8601."""
+    """A text to be ingested, with optional facts about it from the sender; times are ISO 8601."""
 
     session_summary: str
     key_decisions: tuple[str, ...] = ()
@@ -31,9 +31,9 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the address to which sessions are forwarded and its key, or ('', ''). `names` are
-    pairs of variables for an address and its key; the first address that is set is used. If it is
-    invalid, a complaint is appended to `complaints`.
+    """Return the address to which sessions are forwarded, and its key; ('', '') if none is set.
+    `names` are pairs of variables, for an address and its key; the first address that is set is
+    used. If it is invalid, a sentence is added to `complaints`.
     """
     for address, secret in names:
         if not environ.get(address):
@@ -52,7 +52,7 @@ def read_address(
 
 
 def ingest_address(text: str) -> tuple[str, str]:
-    """Return the URL for requests, with the default path if it has none, and a problem or ''."""
+    """Return (URL, problem) for an address, of which one is ''; without a path, PATH is added."""
     scheme, sign, address = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):
@@ -74,7 +74,7 @@ def ingest_address(text: str) -> tuple[str, str]:
 
 
 def _names_host(text: str) -> bool:
-    """Return True if a text is a host name or IP address, with or without a port."""
+    """Return True if a text is a host's name or IP address, with or without a valid port."""
     if text.startswith("["):
         name, closed, port = text[1:].partition("]")
         fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)

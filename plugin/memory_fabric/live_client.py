@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# First bytes of a connection, and one-byte messages of server and hook.
+# The first bytes of a connection, then messages of one byte by the server and by the hook.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
-# How an event was answered, one letter each in the file WAYS; BUSY, OTHER and APART are used too.
+# Letters for how an event was answered, in the file WAYS, besides BUSY, OTHER and APART.
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
-# A server that does not answer within ANSWER_S is not asked again for HUNG_S. If it is waiting for
-# a processor on a loaded machine, it gets PATIENCE times as long.
+# If a server does not answer within ANSWER_S, no hook asks it again for HUNG_S. A server that is
+# waiting for a processor, on a loaded machine, gets PATIENCE times as long to answer.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-# Maximum length of a socket's path that all systems accept.
+# The maximum length of a socket's path, which all systems accept.
 MAX_PATH_BYTES = 100
-# Programs that a client may use to start hooks and servers.
+# Shells by which a client may start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
 LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
 _CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
 
 
 class Event:
-    """An event for a server: `begun` if a server accepted it, `printed` if the reply is printed."""
+    """An event for a server: `begun` if a server accepts it, `printed` if the reply is printed."""
 
     def __init__(self, data: bytes, nonce: str) -> None:
         self.data, self.nonce = data, nonce
@@ -54,11 +54,12 @@ class Event:
 
 
 def answer(root: str) -> "Event | None":
-    """Have a server answer the event on stdin, print the reply, and end the process. Returns the
-    event if no server answered it, or None if stdin cannot be read.
+    """Pass the event on stdin to a server; if it replies, print the reply and end this process.
+    Otherwise return the event, or None if stdin cannot be read.
     """
     try:
-        # Read stdin up to one byte more than the limit; read and discard the rest.
+        # Keep one byte more than the limit, which shows that the event is too long; discard the
+        # rest.
         chunks = []
         size = drained = 0
         while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
@@ -68,7 +69,7 @@ def answer(root: str) -> "Event | None":
                 chunks.append(chunk)
         event = Event(b"".join(chunks), posix.urandom(NONCE_BYTES).hex())
     except OSError:
-        return None  # The dispatcher will find the same error.
+        return None  # The dispatcher will run into the same error.
     folder = live_folder(posix.environ)
     if folder:
         pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
@@ -81,12 +82,12 @@ def answer(root: str) -> "Event | None":
 
 
 def identity(root: str, version: str) -> bytes:
-    """Return bytes that are equal in a hook and a server if they run the same code."""
+    """Return bytes that are the same in a hook and a server if both run the same code."""
     return f"{version} {root}".encode("utf-8", "surrogateescape")
 
 
 def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
-    """Return the folder of server sockets in memory's home; b"" if its path needs resolving."""
+    """Return the folder of server sockets in memory's home; b"" if its path contains `..`."""
     home = environ.get(b"MEMORY_FABRIC_HOME", b"")
     home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
     if home.startswith(b"~/"):
@@ -96,9 +97,9 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def client_name(process: int) -> bytes:
-    """Return a name for the client process, or for the process that started it if it is a shell. It
-    is unique: the process's number, start time, namespace and machine. Raises OSError or ValueError
-    if there is no such process or no /proc.
+    """Return a unique name for the client's process; if that is a shell, for the process that
+    started it. The name consists of process id, start time, namespace and machine. Raises OSError,
+    ValueError or IndexError if there is no such process or no /proc.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")
@@ -113,7 +114,7 @@ def client_name(process: int) -> bytes:
 
 
 def note(folder: bytes, way: bytes) -> None:
-    """Record how an event was answered, if a server has ever listened. Never raises."""
+    """Record how an event was answered, if any server has ever listened; errors are ignored."""
     try:
         file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
     except OSError:
@@ -123,13 +124,13 @@ def note(folder: bytes, way: bytes) -> None:
         if posix.lseek(file, 0, 2) > MAX_WAYS_BYTES:
             posix.ftruncate(file, 0)
     except OSError:
-        pass  # This event is not counted.
+        pass  # The event is then not counted.
     finally:
         posix.close(file)
 
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
-    """Connect to the server of this name, which must run as the same user. Raises OSError."""
+    """Connect to the server for this client, which must run as the same user. Raises OSError."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(ANSWER_S)
@@ -144,7 +145,7 @@ def connected(folder: bytes, name: bytes) -> "_socket.socket":
 
 
 def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-untyped-def]
-    """Call `use` with a socket's address; if it is too long, address it through /proc/self/fd."""
+    """Call `use` with the address of a socket; a long path is shortened through /proc/self/fd."""
     path = b"%s/%s%s" % (folder, name, SOCKET)
     if len(path) <= MAX_PATH_BYTES:
         use(path)
@@ -157,7 +158,7 @@ def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-un
 
 
 def received(connection: "_socket.socket", length: int) -> bytes:
-    """Receive exactly `length` bytes. Raises ConnectionError if the connection is closed before."""
+    """Receive `length` bytes. Raises ConnectionError if the connection is closed too early."""
     parts = []
     while length:
         part = connection.recv(min(length, CHUNK_BYTES))
@@ -169,10 +170,10 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Pass the event to a server; return how it was answered, WARM if the server replied."""
+    """Pass the event to a server; return the letter for how it was answered, WARM by the server."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
-    # Processes that may be the client, most likely first.
+    # The processes that may be the client, the most likely one first.
     for process in (posix.getppid(), *([int(stated)] if stated.isdigit() else ())):
         try:
             name = client_name(process)
@@ -183,7 +184,7 @@ def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
             return SLOW
         try:
             connection = connected(folder, name)
-        except BlockingIOError:  # The server's queue is full.
+        except BlockingIOError:  # The server has too many waiting connections.
             _mark_hung(folder, name)
             return SLOW
         except OSError:
@@ -225,7 +226,7 @@ def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
                 reply = reply[posix.write(1, reply) :]
             event.printed = True
         except OSError:
-            pass  # The client has stopped reading.
+            pass  # The client does not read any more.
         connection.sendall(PRINTED if event.printed else UNHEARD)
         return WARM if received(connection, 1) == DONE else BROKEN
     except TimeoutError:
@@ -261,7 +262,7 @@ def _mark_hung(folder: bytes, name: bytes) -> None:
         posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
         posix.utime(path)
     except OSError:
-        return  # The next event will wait as long as this one.
+        return  # The next event will wait for this server again.
 
 
 def _content(path: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Start and check processes of this machine, on Linux, macOS and Windows."""
+"""Functions that start and check processes on this machine (Linux, macOS and Windows)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# For Windows: query right, exit code of a running process, error for another user's process.
+# For Windows: the right to query, the exit code of running processes, error for other users'.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
-# For Windows: no console; a process group of its own, so that Ctrl-C in the client does not reach
-# the process; and leaving the parent's job, if that is allowed.
+# For Windows: no console; a new process group, so that Ctrl-C in the client does not reach the
+# process; and, if it is allowed, no membership in the parent's job.
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
-# Ids of detached processes that this process has started and not yet reaped.
+# The ids of detached processes that this process has started but not reaped.
 _started: list[int] = []
 
 
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process that outlives this one, without streams; return its id. Raises OSError."""
+    """Start a process that outlives this one and has no streams; return its id. Raises OSError."""
     if system == "posix":
         spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
         try:
             process = int(spawn(file_actions=nowhere, setsid=True))
-        except NotImplementedError:  # macOS before 10.15: at least ignores Ctrl-C
+        except NotImplementedError:  # macOS before 10.15: at least no Ctrl-C
             process = int(spawn(file_actions=nowhere, setpgroup=0))
         _started.append(process)
         return process
-    # Imported late: slow to import, and needed only on systems without posix_spawn.
+    # imported late: slow, and needed only on systems without posix_spawn
     import subprocess
 
     for flags in (DETACHED_PROCESS | NEW_GROUP | BREAKAWAY, DETACHED_PROCESS | NEW_GROUP):
@@ -43,13 +43,13 @@ def start_detached(
                 stderr=subprocess.DEVNULL,
                 creationflags=flags,
             ).pid
-        except PermissionError:  # The job does not allow processes to leave it.
+        except PermissionError:  # The parent's job does not let processes leave it.
             continue
     raise OSError(f"{command[0]} cannot be started.")
 
 
 def reap() -> None:
-    """Reap detached processes that have ended, so that they do not remain as zombies."""
+    """Reap the detached processes that have ended, because they would otherwise remain zombies."""
     for process in list(_started):
         try:
             has_ended = os.waitpid(process, os.WNOHANG)[0] == process
@@ -70,7 +70,7 @@ def _runs_by_signal(process: int) -> bool:
 
 
 def _has_ended(process: int, states: str = "/proc") -> bool:
-    """Return True if a process is a zombie: it has ended, but its parent has not waited for it."""
+    """Return True if a process is a zombie: it has ended, but its parent has not reaped it."""
     try:
         with open(f"{states}/{process}/stat", "rb") as stream:
             return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -79,7 +79,7 @@ def _has_ended(process: int, states: str = "/proc") -> bool:
 
 
 def _state_by_ps(process: int) -> str:
-    """Return the state of a process by `ps`, for systems without /proc (macOS); '' if unknown."""
+    """Return a process's state as printed by `ps`, for macOS, which has no /proc; '' if unknown."""
     import subprocess  # imported late: not needed on Linux
 
     command = ["/bin/ps", "-o", "stat=", "-p", str(process)]
@@ -91,7 +91,7 @@ def _state_by_ps(process: int) -> str:
 
 
 def _runs_by_handle(process: int, kernel: Any = None) -> bool:
-    """Return True if a process is running, on Windows, where sending signal 0 would end it."""
+    """Return True if a process is running. This is for Windows, where signal 0 would end it."""
     import ctypes
 
     system: Any = kernel or vars(ctypes)["WinDLL"]("kernel32", use_last_error=True)
@@ -109,20 +109,20 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
         system.CloseHandle(handle)
 
 
-# Returns True if the process with this id is running and not a zombie.
+# Returns True if the process with this id is running; zombies do not count.
 is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
 def program(module: str) -> str:
-    """Return Python code that runs `main()` of a module of this package, given its folder."""
+    """Return Python code that runs a module's `main()`; its argument is the package's folder."""
     package, _, name = f"memory_fabric.{module}".rpartition(".")
     run = f"from {package} import {name}; sys.exit({name}.main())"
     return f"import sys; sys.path.insert(0, sys.argv[1]); {run}"
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Start `main()` of a module as a detached process; return its id. Keys belong in `environ`,
-    its whole environment, because all users can read arguments. Raises OSError.
+    """Run a module's `main()` as a detached process; return its id. `environ` is its whole
+    environment: keys belong there, because all users can read arguments. Raises OSError.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]
@@ -130,5 +130,5 @@ def start(module: str, environ: Mapping[str, str]) -> int:
 
 
 def cache_options() -> list[str]:
-    """Return Python's options for the folder of compiled files, if it is not the default."""
+    """Return the option that tells Python where compiled files are; [] for the default folder."""
     return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []

@@ -107,8 +107,7 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add a client's hooks (`mcp`: and server). Raises BadInput, OSError.
-    """
+    """Return the changes that add hooks and, with `mcp`, the server. Raises BadInput, OSError."""
     if client == OPENCODE:
         return [set_up.with_file(path, plugin(root), root)]
     file, groups = FILES[client], hooks(client, root)
