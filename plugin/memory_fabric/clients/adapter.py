@@ -44,7 +44,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return the settings of a client's session; unattended if a program wrote its prompts."""
+    """Return a client's session settings; `attended` is False if a program wrote the prompts."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)

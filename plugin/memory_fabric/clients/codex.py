@@ -75,7 +75,7 @@ def head(path: str) -> Head | None:
 
 
 class Parser:
-    """A parser from a session's entries to turns; call it on the entries in order."""
+    """A parser that returns the turns of a session; its entries must be passed in order."""
 
     def __init__(self, head: Head) -> None:
         self._head, self._folder, self._typed = head, head.folder, ""

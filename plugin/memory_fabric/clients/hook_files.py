@@ -28,8 +28,8 @@ class HookFile(NamedTuple):
     folder: str  # default folder of the client in the user's home
     name: str  # path of the hooks file in this folder
     todo: str  # the next step, which the user must take
-    events: tuple[str, ...] = ()  # Claude Code's events that the client also supports
-    per_second: int = 1  # units of a timeout in a second; 0: write no timeouts
+    events: tuple[str, ...] = ()  # further events (Claude Code's names) that the client supports
+    per_second: int = 1  # 1000: timeouts are in milliseconds; 0: write no timeouts
     most_s: Mapping[str, int] = {}  # maximum timeouts by event
     flat: bool = False  # the file lists hooks without groups, and has a version
     has_server: bool = False  # the file also has the MCP servers
@@ -159,7 +159,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     """Return the hook groups for a client by the client's names of events."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
-    tools: dict[str, list[str]] = {}  # Claude Code's name of a tool: the client's names
+    tools: dict[str, list[str]] = {}  # the client's tools by Claude Code's name
     for name, known in row.tools.items():
         tools.setdefault(known, []).append(name)
     own: dict[str, list[Any]] = {}

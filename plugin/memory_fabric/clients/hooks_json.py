@@ -65,7 +65,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove the hooks whose command is `ours`, and the lists and objects that become empty."""
+    """Remove the hooks whose command passes `ours`, and the lists and objects that become empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -133,7 +133,7 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> IsOurs:
-    """Return a predicate for hook commands: True for `known` ones, and for any installation's."""
+    """Return a predicate that accepts the hook commands in `known` and of any installation."""
     return lambda command: (
         _is_ours(command, known, LAUNCHER)
         or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
@@ -141,12 +141,12 @@ def launcher_test(*known: str) -> IsOurs:
 
 
 def program_test(*known: str) -> IsOurs:
-    """Return a predicate for server commands: True for `known` ones, and for any installation's."""
+    """Return a predicate that accepts the server commands in `known` and of any installation."""
     return lambda command: _is_ours(command, known, PROGRAM)
 
 
 def _is_ours(command: str, known: tuple[str, ...], end: str) -> bool:
-    """Return True for a known command, or a path of memory-fabric's that ends with `end`."""
+    """Return True if a command is `known`, or is a path of memory-fabric that ends with `end`."""
     is_program = command.startswith("/") and command.endswith(end) and OUR_MARK in command
     return (bool(command) and command in known) or is_program or _is_launch_file(command)
 

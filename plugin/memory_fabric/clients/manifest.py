@@ -77,7 +77,7 @@ def forget(home: str, path: str) -> None:
 
 
 def make_folders(folder: str) -> list[str]:
-    """Create a folder and its missing parents; return the new ones. Raises OSError."""
+    """Create a folder and its missing parents; return the created folders. Raises OSError."""
     missing = missing_folders(folder)
     for name in missing:
         os.mkdir(name, 0o755)
@@ -94,7 +94,7 @@ def missing_folders(folder: str) -> list[str]:
 
 
 def remove_empty(folders: tuple[str, ...]) -> None:
-    """Delete those of the folders that are empty, beginning with the innermost."""
+    """Delete the folders that are empty, beginning with the innermost folder."""
     for folder in reversed(folders):
         if os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)

@@ -24,7 +24,7 @@ OWN_FILE = b"Written by memory-fabric setup"
 
 
 class Change(NamedTuple):
-    """A planned change of a file: its bytes before and after; None if it does not exist."""
+    """A planned change of a file; `before` and `after` are its bytes, or None for no file."""
 
     path: str
     before: bytes | None
@@ -64,12 +64,12 @@ def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
 
 
 def without_shell(root: str) -> list[str]:
-    """Return the words of a command that starts the launcher without a shell, by this Python."""
+    """Return the arguments that run the launcher by this Python, without a shell."""
     return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
 
 
 def program_words(root: str, system: str = os.name) -> list[str]:
-    """Return the words of the command memory-fabric; `system` is a value of `os.name`."""
+    """Return the arguments that run the command memory-fabric; `system` is a value of `os.name`."""
     if system == "posix":
         return [os.path.join(root, "bin", "memory-fabric")]
     return [*without_shell(root), "--run"]
@@ -280,7 +280,7 @@ def _changed(path: str) -> StoreUnavailable:
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Create a link in `folder`; return (path, True if new). Raises BadInput, OSError."""
+    """Link to the command from `folder`; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")

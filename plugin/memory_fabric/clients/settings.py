@@ -15,7 +15,7 @@ PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
 # Part of every command that starts memory-fabric's hooks, with the plugin or without.
 LAUNCHER = "hooks/launch"
-# The package's path in an installation, which is also the launcher's.
+# The path of the package, relative to the folder that contains the launcher's `hooks`.
 SOURCE = os.path.join("plugin", "memory_fabric")
 RULE_KINDS = ("allow", "ask", "deny")
 # Texts, one of which occurs in the command or arguments of memory-fabric's server.

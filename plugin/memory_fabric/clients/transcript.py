@@ -276,7 +276,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # The entry has only the prompt's beginning; tasks due together share a prompt.
+                # The entry has only the prompt's beginning; several prompts may be sent as one.
                 if text_in(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
                     return SCHEDULED
                 continue
@@ -319,7 +319,7 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
 
 
 def paths_of_agents(path: str) -> list[str]:
-    """Return the transcripts of a session's subagents, at most the MAX_AGENTS newest ones."""
+    """Return the transcripts of a session's subagents, at most the newest MAX_AGENTS."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         with os.scandir(folder) as found:

@@ -1,7 +1,7 @@
 """Transcripts that clients keep on this machine: their locations and their formats (`CLIENTS`).
 
-- Claude Code: `projects/<folder>/<session>.jsonl` in its configuration folder. Those of subagents
-  are left out: no person wrote their prompts, and the session contains their reports.
+- Claude Code: `projects/<folder>/<session>.jsonl` in its configuration folder. Transcripts of
+  subagents are left out: no person wrote the prompts, and the session contains the reports.
 - Qwen Code: `projects/<folder>/chats/<session>.jsonl`. In release 0.24, entries have Claude Code's
   fields, but the message is in Gemini's form (`parts`).
 - Codex: see `clients.codex`.
@@ -139,7 +139,7 @@ class Form(NamedTuple):
     paths: Callable[[str], Iterator[str]]  # yields paths of sessions, given the client's folder
     head: Callable[[str], Head | None]  # None without a folder; may raise OSError
     parser: Callable[[Head], Parse]  # returns the function that parses entries
-    kept_days: Callable[[str], int] = lambda root: 0  # after which it deletes; 0: never
+    kept_days: Callable[[str], int] = lambda root: 0  # days before the client deletes it; 0: never
     agent: Callable[[str], str] = lambda path: ""  # the session's agent type
 
 

@@ -19,7 +19,7 @@ from memory_fabric.store.tiers import file_locations, memory_md
 # The home is deleted as a whole, so it must contain one of these files. A folder `projects` is not
 # sufficient, because other programs' folders may have one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Our files in a project's folder, except those for git. Each may have a lock and temporary files.
+# Our files in a project's folder (not for git); each may have a lock file and temporary files.
 OUR_NAMES = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED)
 BESIDE = (".lock", ".tmp")
 # Our files for git; they are removed only if they contain exactly one of these texts.
@@ -63,7 +63,7 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
-    """Remove our block from a MEMORY.md, and an empty file. Raises OSError, StoreUnavailable."""
+    """Remove our block from a MEMORY.md; delete an empty file. Raises OSError, StoreUnavailable."""
     memory_md.promote(note, (), lock_path(home, note.path))
     if os.path.exists(note.path) and not os.path.getsize(note.path):
         os.unlink(note.path)
