@@ -1,1 +1,1 @@
-"""Installation of the packages that the plugin needs, and the search for installed ones."""
+"""Code that finds and installs the packages that the plugin needs."""

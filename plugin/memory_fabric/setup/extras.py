@@ -20,7 +20,7 @@ from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked, names_in
 
-# Seconds to wait while another process installs the same packages: longer than a download.
+# Seconds to wait while another process installs the same packages; a download takes less.
 WAIT_S = 900.0
 # After this time, an unfinished folder must be from a process that was killed.
 LEFTOVER_AFTER_S = 3600

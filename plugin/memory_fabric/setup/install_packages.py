@@ -4,8 +4,8 @@
     extras.install ─▶ fetch()
 
 Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
-and no further package is added. pip and uv read the user's configuration files, but only those
-environment variables that configure an index, unless the project's client settings set them.
+and no further package is added. pip and uv read the user's configuration files. They get the
+environment variables about access to an index, unless the project's client settings set these.
 """
 
 import json
@@ -83,7 +83,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if environment is None:
         return
     for path in packages.half_installed(data_dir):
-        _remove(path)  # left by killed attempts, because this process has the lock
+        _remove(path)  # left by a killed attempt: no other process has the lock
     base = packages.base_interpreter()
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
@@ -104,7 +104,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
         _record_error(data_dir, environment, str(error))
     else:
         packages.unlink(packages.error_file(data_dir))
-        for name in os.listdir(data_dir):  # delete those of other releases and interpreters
+        for name in os.listdir(data_dir):  # environments of other releases or interpreters
             path = os.path.join(data_dir, name)
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
@@ -119,7 +119,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """Runs pip, uv and venv in the folder of the log, and writes their output to the log."""
+    """A runner of pip, uv and venv, which works in the folder of its log and logs their output."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
         # On Windows, pip and uv do not inherit the lock; it is released when this process ends.
@@ -184,7 +184,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # Its output is in the log; try pip next.
+            pass  # uv's output is in the log; try pip next.
         else:
             return
     prepare()
@@ -306,7 +306,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach and install. `lock` is the descriptor of an inherited lock, or else TAKES_IT."""
+    """Detach from the session and install; `lock` is an inherited descriptor or TAKES_IT."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
         handle = packages.take_lock(data_dir)
@@ -317,5 +317,5 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(handle, False)  # Only pip, uv and venv inherit it, by pass_fds.
+    os.set_inheritable(handle, False)  # Only pip, uv and venv inherit the lock.
     install(data_dir, plugin_root, handle)

@@ -5,10 +5,10 @@
 
 The scripts of a virtual environment contain absolute paths, so it is created under its final name.
 The marker `.complete` is written after all other files have reached the disk. An environment
-without it is left over from a failed attempt; the next process with the lock deletes it.
+without the marker is left over from a failed attempt; the next installation deletes it.
 
-The starting process acquires `install.lock` without waiting. The child, pip and uv inherit it, so
-it is released when the last of them ends; on Windows the child acquires it itself (TAKES_IT).
+The starting process acquires `install.lock` without waiting. The child, pip and uv inherit the
+lock, so the last of them to end releases it; on Windows the child acquires the lock (TAKES_IT).
 
 bin/memory-fabric runs this file as a script by the bare interpreter (`python -I -S packages.py
 --run`), so modules other than `os` and `sys` are imported late.
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# Seconds between attempts after a failure, so that being offline causes few attempts.
+# Seconds to wait after a failed attempt, so that a machine that is offline retries rarely.
 BACK_OFF_S = 600
 # Seconds that a command waits for its packages; the user sees a message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
@@ -62,12 +62,12 @@ def python_in(environment: str, system: str = os.name) -> str:
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Start a detached installation if it is due; return True if it was started."""
+    """Install missing packages in a detached process; return True if the process was started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
-    """Start an installation even if another one just failed; return True if it was started."""
+    """Start an installation even if the last one has just failed; return True if it was started."""
     return _start_and_reap(data_dir, plugin_root, insist=True) > 0
 
 
@@ -93,7 +93,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 def _start_and_reap(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     child = _start(data_dir, plugin_root, insist=insist)
     if child > 0 and os.name == "posix":
-        os.waitpid(child, 0)  # the parent of the installer, which ends at once
+        os.waitpid(child, 0)  # the installer's parent, which ends at once
     return child
 
 
@@ -130,7 +130,7 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
 
 
 def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
-    """Return the folder for a lock file's packages, named after its checksum; '' if unreadable."""
+    """Return the folder for the packages of a lock file; '' if the lock file cannot be read."""
     import zlib  # faster to import than hashlib, and sufficient for this key
 
     try:
@@ -364,7 +364,7 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run bin/memory-fabric: `--run`, followed by the program's arguments."""
+    """Run this file for bin/memory-fabric; `arguments` are `--run` and the program's arguments."""
     sys.path.append(SOURCE)
     if arguments[:1] == ["--run"]:
         try:
