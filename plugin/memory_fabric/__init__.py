@@ -8,7 +8,7 @@ _get_code = SourceFileLoader.get_code
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
     """Return a module's code; if its compiled file is truncated (full disk), delete it and compile
-    again. Python itself would fail, in this process and in all later ones.
+    again. Python itself would fail, in this process and in every later process.
     """
     try:
         return _get_code(loader, name)

@@ -17,7 +17,7 @@ TIES = "team.json"
 # File in the home that says what an unfinished purge erases (store.forget.purge).
 PURGING = "purging.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# Values by which Claude Code switches these variables on (measured in release 2.1.330).
+# Values that count as true in the variables NO_MEMORY_MD (measured in Claude Code 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
@@ -28,7 +28,7 @@ MAX_PRICE = 10_000
 _of_thread = _local()
 # The values that the setting `notes` may have.
 NOTES = ("auto", "on", "off")
-# The entry point of programs that use the client's SDK begins with this; nobody may read answers.
+# A prefix of entry points: programs that use the client's SDK, often without any person.
 SDK = "sdk-"
 # The top-level keys that config.toml may have.
 KNOWN = (
@@ -166,7 +166,7 @@ def in_client(environ: Mapping[str, str]) -> bool:
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if the client with this key, which sent an event, runs in another one's shell."""
+    """Return True if client `key`, which sent an event, was started in another client's shell."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
@@ -249,7 +249,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
     """Return the settings of a long-lived process with the switches and domains in `file`."""
-    read = _Reading({}, file, [])  # complaints are reported at the start
+    read = _Reading({}, file, [])  # complaints are not reported here
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
         writes=read.flag("write") and not settings.muted,

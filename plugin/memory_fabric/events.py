@@ -115,7 +115,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # in the form of several answers
+        text_left = f", {one_line(str(answer))}, "  # the form of several answers
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")

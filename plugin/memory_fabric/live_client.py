@@ -58,8 +58,7 @@ def answer(root: str) -> "Event | None":
     Otherwise return the event, or None if stdin cannot be read.
     """
     try:
-        # Keep one byte more than the limit, which shows that the event is too long; discard the
-        # rest.
+        # Keep one byte more than the limit, which shows that the event is too long.
         chunks = []
         size = drained = 0
         while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
@@ -87,7 +86,7 @@ def identity(root: str, version: str) -> bytes:
 
 
 def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
-    """Return the folder of server sockets in memory's home; b"" if its path contains `..`."""
+    """Return the folder of server sockets in the home; b"" if the path is relative or has `..`."""
     home = environ.get(b"MEMORY_FABRIC_HOME", b"")
     home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
     if home.startswith(b"~/"):
@@ -130,7 +129,7 @@ def note(folder: bytes, way: bytes) -> None:
 
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
-    """Connect to the server for this client, which must run as the same user. Raises OSError."""
+    """Connect to a server by its name. Raises OSError, also if another user runs the server."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(ANSWER_S)

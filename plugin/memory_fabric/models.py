@@ -11,8 +11,8 @@ Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a type of record: its heading on memory pages; and True if its records describe
-    open work (`is_open`), are practices to follow, or may bind the calls that `When:` describes.
+    """The traits of a type of record: its heading on memory pages, and three flags. Its records may
+    describe open work, be practices to follow, or bind the calls that `When:` describes.
     """
 
     heading: str
@@ -93,9 +93,8 @@ UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
 # Keys of a bound rule's evidence: the effect that the user chose; its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: its quotation may be shared; an owner of the team's space decided
-# that the rule asks every member. In another member's record, they count only if the server
-# vouches.
+# Keys of a record's evidence: its quotation may be shared; an owner of the team's space made the
+# rule ask every member. Another member's record has these keys only if the server vouches for them.
 RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt that contains it, the assistant's text before the
 # prompt, and the number of other sessions in which the user said almost the same.
@@ -231,10 +230,9 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, and then as much of the assistant's sentence as fits into
-    `max_chars`. After the words comes the first of these that fits: the sentence with its reason,
-    the sentence unless it equals the words, its first parts, or nothing. 0 means that there is no
-    limit.
+    """Return the user's words, followed by as much of the assistant's sentence as fits into
+    `max_chars` (0: no limit): the sentence with its reason; or the sentence, unless it equals the
+    words; or its first parts; or nothing.
     """
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
@@ -261,7 +259,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 def by_words(records: Sequence[Record]) -> list[int]:
     """Return the indexes of records in a new order, in which records with the same words of the
-    user are adjacent. A record that a newer one contradicts keeps its position.
+    user are adjacent. Records that a newer one contradicts are not moved.
     """
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
@@ -424,7 +422,7 @@ class Hit(NamedTuple):
     score: float = 0.0
 
     def marked(self, marks: Mapping[str, Any]) -> "Hit":
-        """Return a copy of the hit with these values added to its metadata."""
+        """Return a copy of the hit with `marks` added to its metadata."""
         return self._replace(metadata={**self.metadata, **marks})
 
 
@@ -460,8 +458,7 @@ class Registry(NamedTuple):
     `settled` are keys about which the user has decided. `undo` has the changes of a folder's last
     project link or split, by the folder's own key. `asked` are keys of folders that got their own
     project because their claims prove nothing; they count as settled until the user decides.
-    `state` is SOUND, LOST or DAMAGED; unless it is SOUND, the keys were read from the projects'
-    cards.
+    `state` is SOUND, LOST or DAMAGED; unless it is SOUND, the keys come from the projects' cards.
     """
 
     keys: Mapping[str, str]

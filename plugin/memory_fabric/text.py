@@ -176,7 +176,7 @@ def camel_parts(text: str) -> list[str]:
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A capital after a small letter or digit, or a small letter after two capitals
+        # A new part begins with a capital after a small letter or digit, or before a small letter.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
@@ -219,7 +219,7 @@ def index_extra(text: str) -> str:
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-@lru_cache(4096)  # Few words, but all stages need their stems.
+@lru_cache(4096)  # Every stage stems the same words again.
 def stem(word: str) -> str:
     """Return a word's light English stem, the same for `cache` and `caching`; not used by FTS5."""
     # A word that ends with a digit is a name or a number: `node11` differs from `node1`.

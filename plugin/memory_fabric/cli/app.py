@@ -94,7 +94,7 @@ def _top(
 
 
 def split_examples(text: str) -> tuple[str, str]:
-    """Split a help text into its prose and its examples (with a line that introduces them)."""
+    """Split a help text into prose and examples; an introductory line goes with the examples."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:

@@ -35,12 +35,12 @@ class BranchReport(NamedTuple):
     changed: tuple[tuple[Record, Record], ...]  # pairs (old, new)
     withdrawn: tuple[Record, ...]  # records that the branch removes
     contradictions: tuple[tuple[Record, Record], ...]  # pairs (new, old)
-    stale: tuple[tuple[Record, tuple[str, ...]], ...]  # each with its changed files
+    stale: tuple[tuple[Record, tuple[str, ...]], ...]  # each with the changed files it mentions
     unreadable: int
 
 
 def of_branch(project: Project, base: str) -> BranchReport:
-    """Compare HEAD with the commit where it left `base`, or else a usual base. Raises BadInput."""
+    """Compare HEAD with its merge base on `base`, by default one of BASES. Raises BadInput."""
     places = [base] if base else BASES
     begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
     commit = next((found.decode().strip() for found in begun if found), "")

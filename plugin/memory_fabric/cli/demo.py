@@ -120,7 +120,7 @@ class Demo:
         self._ask_why(self._tuesday())
         self._take_back()
         for line in self.sandbox.log():
-            if OUT_OF_TIME not in line:  # harmless: on a busy machine, a later event does the work
+            if OUT_OF_TIME not in line:  # not a failure: a later event does the work
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
@@ -263,7 +263,7 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    # README: to install from a clone, first create the plugin's folder with scripts/package.
+    # In a clone, scripts/package must first create the folder to install from (see README).
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
     terminal.say(f"Nothing is left behind. To install it: {first}".rstrip())

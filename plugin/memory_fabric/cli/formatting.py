@@ -15,7 +15,7 @@ __all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
 
 
 def applies_when(record: Record) -> str:
-    """Return the condition under which a record applies, and the calls to which it binds a rule."""
+    """Return when a record applies, and the calls to which its rule is bound, if any."""
     stated = str(record.evidence.get(WHEN) or "")
     if not stated or record.type not in RULE_TYPES:
         return stated

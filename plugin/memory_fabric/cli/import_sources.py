@@ -173,7 +173,7 @@ def _command(plan: Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
-    """Undo the last import in all projects; another `file` lists the runs of another command."""
+    """Undo the last import in all its projects, or the last run that another `file` lists."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")
@@ -190,7 +190,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = FILE) -> int:
 def restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore (`here`: any project's), and restore it unless `dry_run`."""
+    """Show what pages would restore; restore it unless `dry_run`. `here` accepts any project's."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

@@ -16,12 +16,12 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-# For each exit code, the error's code in JSON, which the HTTP server uses, too.
+# The error codes in JSON output, by exit code; the HTTP server has the same codes.
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
 MAX_SAID_CHARS = 200
-# Characters that end a message; a list of choices ends with a bracket.
+# Characters with which a message may end; a list of choices ends with a bracket.
 ENDS = (".", "?", ")")
 REMEDIES: dict[type[OSError], str] = {
     NotADirectoryError: "A folder is needed, but a file is there: move it away.",
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(argv, FAILED, text, "Send it to /dev/null instead.")
     try:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # Its encoding may lack characters.
+            if isinstance(stream, io.TextIOWrapper):  # Its encoding may lack some characters.
                 stream.reconfigure(errors="replace")
         if not sys.warnoptions:  # hide other packages' warnings
             warnings.simplefilter("ignore")

@@ -13,15 +13,16 @@ RECORD_TYPES = (*STATED_TYPES, *TYPE_ALIASES)
 
 
 def flag(spec: str) -> Any:
-    """Declare an option without a value from its name and help: `--yes  Do not ask.`"""
+    """Declare an option that has no value, given its name and help: `--yes  Do not ask.`"""
     names, _, text = _parts(spec)
     return typer.Option(False, *names, help=text)
 
 
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
-    """Declare an option with a value from its name, placeholder and help: `--type T  The kind.`
+    """Declare an option that has a value, given its name, placeholder and help: `--type T  The
+    kind.`
 
-    Its default name is the parameter's. The shell completes `choices`; `more` may set `min`, `max`.
+    Its default name is the parameter's. The shell completes `choices`; `more` has `min` and `max`.
     """
     names, metavar, text = _parts(spec)
     more |= _completion(choices)
@@ -34,13 +35,13 @@ def repeated(spec: str) -> Any:
 
 
 def argument(spec: str, default: object = ..., choices: Collection[str] = ()) -> Any:
-    """Declare a positional argument from its placeholder and help; by default it is required."""
+    """Declare a positional argument, given its placeholder and help; by default it is required."""
     _, metavar, text = _parts(spec)
     return typer.Argument(default, metavar=metavar, help=text, **_completion(choices))
 
 
 def _parts(spec: str) -> tuple[list[str], str | None, str]:
-    """Split a specification at two spaces into its names and placeholder, and its help."""
+    """Split `spec` at two spaces: names and placeholder before them, the help after them."""
     head, gap, text = spec.partition("  ")
     words = head.split() if gap else []
     names = [word for word in words if word.startswith("--")]

@@ -13,7 +13,7 @@ class Command(NamedTuple):
     says: str  # the docstring's first line, repeated so that `--help` imports no command
 
 
-# Modules whose name is not that of the command, with their commands.
+# Commands whose module has another name, by module.
 _SHARED_MODULES = {
     "edit": "pin merge alias",
     "history": "why undo",
@@ -29,7 +29,7 @@ _SHARED_MODULES = {
     "upkeep": "check repair backup queue",
 }
 _MODULES = {name: module for module, names in _SHARED_MODULES.items() for name in names.split()}
-# Functions of the commands whose name is a keyword of Python.
+# Commands whose name is a Python keyword, with their functions.
 _FUNCTIONS = {"import": "import_file"}
 # The sections of `--help`, with the commands and the first lines of their docstrings.
 _PANELS = {

@@ -171,7 +171,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters and without tags like those around memories."""
+    """Remove control characters from a text, and neutralise tags, which could mislead a reader."""
     return _without_controls(neutralised(text))
 
 

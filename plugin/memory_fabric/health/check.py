@@ -53,7 +53,7 @@ class Finding(NamedTuple):
         return fields | {name: lines for name, lines in more.items() if lines}
 
 
-# Constructors of findings by state: in order, worth a look, and something that does not work.
+# Functions that create a finding in the state OK, WARNING or FAULT.
 fine, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 

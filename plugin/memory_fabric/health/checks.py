@@ -64,7 +64,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
     """Repair what can be repaired safely; return, by the finding's name, what each repair did."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
-    # Run all checks first, because a repair could change the findings of later ones.
+    # Run all checks first, because a repair could change the findings of later checks.
     looked = [(check, finding) for check in CHECKS for finding in findings(check, sight)]
     for check, finding in looked:
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:

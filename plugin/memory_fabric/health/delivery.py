@@ -1,6 +1,6 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-According to measurements, a hook's text is stored as an attachment. Only a file's end is read.
+The client stores a hook's text as an attachment (measured). Only the end of a long file is read.
 """
 
 import os

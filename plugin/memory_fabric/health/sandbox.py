@@ -25,7 +25,7 @@ from memory_fabric.store.upkeep import filesystem
 
 # A timeout in seconds that only a hanging hook exceeds.
 GIVE_UP_S = 60
-# Environment variables that the sandbox inherits, to find programs and to respect switches.
+# Environment variables that the sandbox inherits, to find programs and to switch memory off.
 PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
@@ -153,7 +153,7 @@ class Sandbox:
 
 
 def prove(root: str) -> list[Finding]:
-    """Store, recall and purge a test record, with a new home. Raises OSError if no hook starts."""
+    """Store, recall and purge a record in a temporary home. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")

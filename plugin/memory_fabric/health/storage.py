@@ -15,7 +15,7 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# A backup is old after this time, plus LARGE_EVERY_S for large databases, copied less often.
+# Seconds after which a backup is old; for large databases, LARGE_EVERY_S is added.
 OLD_BACKUP_S = 7 * 24 * 3600
 # Indexes of larger databases are checked only by `check`, because reading them delays writers.
 MAX_INDEXED_BYTES = 64 << 20

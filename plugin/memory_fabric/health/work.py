@@ -88,7 +88,7 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count late hooks by event; with `work`, only those that left one of these handlers undone."""
+    """Count by event the hooks that ran out of time; `work` lists the handlers that count."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
@@ -159,7 +159,7 @@ def answers(sight: Sight) -> Finding:
 
 
 def answers_line(home: str) -> str:
-    """Return a sentence about how the latest hook events were answered; '' without any data."""
+    """Return a sentence about how the latest hook events were answered; '' if none is recorded."""
     counts = _answers(home)
     total = sum(counts.values())
     if not total:
@@ -287,7 +287,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """The state of a link to a space, from data on this machine; counts are 0 if unreadable."""
+    """The state of a link to a space, as known here; counts are 0 without a readable database."""
 
     def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -356,7 +356,7 @@ class TieReport:
 
     @property
     def is_bad(self) -> bool:
-        """True if the user must act, or if no exchange succeeded for a week or ever."""
+        """True if the user must act, no exchange succeeded for a week, or every exchange failed."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None

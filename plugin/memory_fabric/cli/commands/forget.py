@@ -184,7 +184,7 @@ def _show(matches: plan.Found) -> None:
         text = f"{_short(r.what)} (also about {other_names})"
         rows.append((short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text))
     if rows:
-        # Hide the text that is to be erased from the terminal.
+        # Do not print the text that is to be erased.
         hidden = _words_of(matches)
         columns = ("id", "kind", "date", "memory")
         show.table(columns, [tuple(map(hidden.without, row)) for row in rows])

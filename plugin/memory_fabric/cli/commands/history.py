@@ -1,4 +1,4 @@
-"""Commands why, history and undo: the origin of memories and entities, and changes to undo."""
+"""Commands why, history and undo: where memories come from, what changed, and undoing changes."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

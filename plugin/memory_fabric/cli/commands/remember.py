@@ -117,7 +117,7 @@ def remember(
             lesson = typer.prompt(LESSON, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
-        from memory_fabric.capture.remember import state  # late: not needed to reject a text
+        from memory_fabric.capture.remember import state  # imported late: needed for valid texts
 
         provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
         stored, is_new = state(memory, complete, provenance, replaced)

@@ -79,7 +79,7 @@ def serve(
     server = Server(settings, workers=workers, **place)
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     if opens and show.can_open_page():
-        # In a thread, because the call does not return before some browsers are closed.
+        # In a thread, because with some browsers the call returns only when they are closed.
         Thread(target=show.open_page, args=(server.address_for_once(),), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
