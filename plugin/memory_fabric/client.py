@@ -30,7 +30,7 @@ class Client(NamedTuple):
     key: str = "claude-code"
     name: str = "Claude Code"
     assistant: str = "Claude"  # the assistant's name in notices
-    memory_file: str = "MEMORY.md"  # file of records for the client's model; '': none
+    memory_file: str = "MEMORY.md"  # memory file that the client shows to its model; '': none
     transcripts: str = "claude-code"  # a key of `clients.transcripts`; '': not read
     # The client's names of events, tools and fields, with Claude Code's, which other code uses.
     events: Mapping[str, str] = {}

@@ -28,7 +28,7 @@ MAX_PRICE = 10_000
 _of_thread = _local()
 # The values that the setting `notes` may have.
 NOTES = ("auto", "on", "off")
-# A prefix of entry points: programs that use the client's SDK, often without any person.
+# The prefix of the entry points of SDK programs, in which possibly nobody reads the answers.
 SDK = "sdk-"
 # The top-level keys that config.toml may have.
 KNOWN = (

@@ -32,7 +32,7 @@ def _flock(handle: int, shared: bool) -> None:
 def _lock_bytes(handle: int, shared: bool) -> None:
     import msvcrt
 
-    system: Any = vars(msvcrt)  # only on Windows do type checkers know its names
+    system: Any = vars(msvcrt)  # names that type checkers know only on Windows
     lock, now = system["locking"], system["LK_NBLCK"]
     spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
     for place, size in spans:

@@ -1,8 +1,8 @@
 """Removal of invisible characters and imitated tags from texts for models and screens.
 
 Clients and this plugin enclose some of their texts in tags, which other texts must not imitate.
-Invisible characters are removed unless the text's script needs them. Tag names are compared in a
-normal form: without compatibility forms, combining marks, and letters that look like Latin ones.
+Invisible characters are removed unless the text's script needs them. Tag names are compared without
+compatibility forms and combining marks; letters that look like Latin letters count as these.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _is_joined(c: str) -> bool:
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Return True if a variation selector may follow a symbol, emoji, ideograph or keycap."""
+    """Return True if this variation selector may follow the character."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":

@@ -37,7 +37,7 @@ MAX_WAYS_BYTES = 64 << 10
 # waiting for a processor, on a loaded machine, gets PATIENCE times as long to answer.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-# The maximum length of a socket's path, which all systems accept.
+# All systems accept a socket's path of this length.
 MAX_PATH_BYTES = 100
 # Shells by which a client may start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
@@ -169,7 +169,7 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Pass the event to a server; return the letter for how it was answered, WARM by the server."""
+    """Pass the event to a server; return how it was answered (a letter; WARM: by the server)."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
     # The processes that may be the client, the most likely one first.

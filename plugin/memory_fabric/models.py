@@ -67,7 +67,7 @@ OTHERS, HAS_OTHERS = "journal", "others"
 SHARED_LOG = "shared log"
 # The origin of a change that was made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of ingested texts of other programs, with which the ids of their turns begin.
+# The source of texts ingested from other programs, and the prefix of their turns' ids.
 INGEST = "ingest"
 # The sources whose texts were typed by a person.
 TYPED = ("prompt", "cli", "page")
@@ -334,7 +334,7 @@ def lacks_lesson(record: Record) -> bool:
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Return True if, according to two records, the same thing failed and worked."""
+    """Return True if one of two records is about a failure and the other one about a success."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# For Windows: the right to query, the exit code of running processes, error for other users'.
+# For Windows: query right, exit code of a running process, error for another user's process.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 # For Windows: no console; a new process group, so that Ctrl-C in the client does not reach the
 # process; and, if it is allowed, no membership in the parent's job.
@@ -26,7 +26,7 @@ def start_detached(
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
         try:
             process = int(spawn(file_actions=nowhere, setsid=True))
-        except NotImplementedError:  # macOS before 10.15: at least no Ctrl-C
+        except NotImplementedError:  # macOS before 10.15: at least ignores Ctrl-C
             process = int(spawn(file_actions=nowhere, setpgroup=0))
         _started.append(process)
         return process

@@ -55,7 +55,7 @@ LETTERED = frozenset(
     hepatitis candidate proposal""".split()
 )
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
-# Punctuation at the end of a sentence that does not affect its meaning, as a question mark would.
+# Punctuation at the end of a sentence that does not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
 # A text covers another if it has this share, and this number, of the other's content words.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
@@ -131,7 +131,7 @@ def terms(text: str) -> list[str]:
 def _naming_letters(text: str) -> set[str]:
     """Return, in lower case, the single letters that are used as names and not as words like "a". A
     letter that is also a stopword counts if it is a capital (except `A` and `I`, which often begin
-    sentences), or if it follows a noun such as `plan` and is a capital or the last letter.
+    sentences), or if it follows a noun such as `plan` and is a capital or ends its clause.
     """
     letters: set[str] = set()
     tokens = text.split()
@@ -253,7 +253,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
     """Return a function that computes a text's mask: the bits of all stems in `bits` that occur in
     the text. Each text is read only once, and only words that may have one of the stems are parsed.
     """
-    # The first three letters of a stem are those of its word.
+    # A stem has the same first three letters as its word.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -426,7 +426,7 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
 
 
 def folded(line: str, before: str) -> str:
-    """Return a line; if the line before it quotes the same words of the user, abbreviate them."""
+    """Return a line with the user's words abbreviated if the line before quotes the same words."""
     head, words, caption = _quoting(line)
     if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
         return line

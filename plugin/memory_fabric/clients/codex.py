@@ -95,7 +95,7 @@ class Parser:
         if turn is None:
             return None
         return turn._replace(
-            # Other ids are unique only within one answer, so the offset replaces them.
+            # Shorter ids are unique only within one answer, so the offset replaces them.
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{self._head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
             cwd=self._folder,

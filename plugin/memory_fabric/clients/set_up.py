@@ -223,7 +223,7 @@ def apply(home: str, change: Change) -> None:
             raise _changed(path)
         made = manifest.missing_folders(os.path.dirname(path))
         if mark:
-            # The folders around this file may have been created for another file, as its mark says.
+            # The marks of other files may list the folders around this file.
             others = (folder for other in manifest.marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
             folders = sorted({*mark.folders, *above, *made})  # outermost first

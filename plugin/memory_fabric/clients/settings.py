@@ -20,7 +20,7 @@ SOURCE = os.path.join("plugin", "memory_fabric")
 RULE_KINDS = ("allow", "ask", "deny")
 # Texts, one of which occurs in the command or arguments of memory-fabric's server.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
-# Larger state files are not read; Claude Code's state file grows with the history of prompts.
+# Larger files are not read; Claude Code's state file grows with its history.
 MAX_CONFIG_BYTES = 16 << 20
 
 

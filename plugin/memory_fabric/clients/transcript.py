@@ -24,7 +24,7 @@ MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
 TAIL_BYTES = 128 << 10
 # How many bytes of an overlong line are skipped at a time, and at most during one event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
-# How many bytes before the offset are compared to see if the file was replaced.
+# The checksum of this many bytes before the offset shows if the file was replaced.
 MARK_BYTES = 64
 # The possible values of Reading.trouble.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
@@ -163,9 +163,9 @@ def read_on(
     """Read a transcript from byte `offset`, or from its start if `mark` does not match the file.
 
     Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
-    deadline passes. If a limit is reached, the reading ends before the last prompt, unless no turn
-    would remain; the prompt's answer is thus not split. An incomplete last line is left for the
-    next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain`
+    deadline passes. If a limit is reached, the reading ends before the last prompt, so that the
+    prompt's answer is not split, unless no turn would remain. An incomplete last line is left for
+    the next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain`
     includes the turns of subagents; `parse` is the parser of another client's format.
     """
     try:

@@ -88,7 +88,7 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count by event the hooks that ran out of time; `work` lists the handlers that count."""
+    """Count timed-out hooks by event; with `work`, only those that left some of it undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 

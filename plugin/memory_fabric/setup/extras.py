@@ -48,7 +48,7 @@ def lock_file(kind: str, plugin_root: str) -> str:
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder of an extra for this Python and these pins; '' without a lock file."""
+    """Return the folder of an extra for this Python and its lock file; '' without a lock file."""
     if not data_dir or not plugin_root:
         return ""
     return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
@@ -141,7 +141,7 @@ def _remove_leftovers(data_dir: str) -> None:
 
 
 def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
-    """Start the embedding process if memories lack vectors; return its process id or 0."""
+    """Start the embedding process if installed and if memories lack vectors; return its id or 0."""
     if not settings.semantic or not settings.writes:
         return 0
     try:

@@ -19,7 +19,7 @@ GIT_S = 10
 
 
 class State(NamedTuple):
-    """Whether records are shared, the steps left for the user, and failures."""
+    """The state of sharing: what is shared, the steps left for the user, and failures."""
 
     sharing: bool
     file: str
