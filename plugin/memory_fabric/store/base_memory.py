@@ -40,7 +40,7 @@ class Mirror(Protocol):
 
 
 class BaseMemory:
-    """Databases of one project and one user; parts that fail are listed in `failures`."""
+    """The databases of one project and one user; `failures` lists the errors that occurred."""
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         self.settings, self.project = settings, project
@@ -50,45 +50,45 @@ class BaseMemory:
         self.mirror: Mirror | None = None
         # The id of a batch; changes made while it is set are undone together.
         self.batch = ""
-        # Called with (steps done, steps in total) while a database is rebuilt.
+        # A callback that receives (steps done, steps in total) while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
-        # The home and the project whose switches apply.
+        # The home folder and project id whose switches (`memory-fabric off` and `on`) apply.
         self.switched_by = (settings.home, project.id if project else "")
-        # The domains that can be read; None for all.
+        # The domains that this memory shows; None means all domains.
         self.domains: tuple[str, ...] | None = None
         self._repair = repair
         self._open: dict[str, Database] = {}
 
     @property
     def whole(self) -> BaseMemory:
-        """Return the unrestricted memory behind this one, or itself if all domains are visible."""
+        """Return the full memory that this view limits, or this memory itself if it is no view."""
         return self
 
     def path_of(self, kind: str) -> str:
-        """Return the path of a kind's database; without a project, always the user's database."""
+        """Return the path of the "project" or "user" database; without a project, the user's."""
         if kind == "project" and self.project:
             return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
         return os.path.join(self.settings.home, "user.db")
 
     def journal_of(self, kind: str) -> str:
-        """Return the path of the operations journal of a kind's database."""
+        """Return the path of the operations journal of the project's or the user's database."""
         return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
 
     def queue_folder(self, kind: str) -> str:
-        """Return the folder in which operations wait while this database cannot be written."""
+        """Return the folder of operations that wait because this kind of database is read-only."""
         if kind == "project" and self.project:
             return self.project.local
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; without `create`, None if the database is missing."""
+        """Return the open project or user database; if it is missing, create it or return None."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:
             return database
         if database is not None:
             del self._open[kind]
-            # If only the file was removed or replaced, save its operations in the journal.
+            # If the file was removed or replaced, but not its folder, save operations in a journal.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -103,7 +103,7 @@ class BaseMemory:
         return opened
 
     def databases(self) -> list[Database]:
-        """Return the readable databases, the project's first; add the others to `failures`."""
+        """Return the readable databases, the project's first; add other databases to `failures`."""
         readable = []
         self.unavailable.clear()
         for kind in KINDS if self.project else ("user",):
@@ -118,27 +118,27 @@ class BaseMemory:
         return readable
 
     def open_databases(self) -> list[Database]:
-        """Return the databases that are open already."""
+        """Return the databases that are already open."""
         return list(self._open.values())
 
     def session_database(self) -> Database:
-        """Return the database with this project's sessions. Raises StoreUnavailable."""
+        """Return the database that stores this project's sessions. Raises StoreUnavailable."""
         database = self.database("project", create=True)
         assert database is not None
         return database
 
     def fail(self, what: str) -> None:
-        """Add a failure to the list, unless it is already there."""
+        """Add an error message to `failures`, unless it is already listed."""
         if what not in self.failures:
             self.failures.append(what)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change durably and return its result; `{"queued": True}` if it was only queued.
-        `store` is "project" or "user"; without `store`, entities are changed in the database that
-        has them. Raises NotFound, BadInput, StoreUnavailable (not even queued).
+        """Apply a change durably and return its result; if it was only queued, `{"queued": True}`.
+        `store` is "project" or "user"; if empty, entities are changed in the database that contains
+        them. Raises NotFound, BadInput, or StoreUnavailable if not even queueing was possible.
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
-        # not loaded by recall
+        # Imported late, because recall writes nothing.
         from memory_fabric.store import write
         from memory_fabric.store.operations.kinds import KINDS as OPERATIONS
 
@@ -162,16 +162,16 @@ class BaseMemory:
         return write.combine(kind, whole, list(map(self._apply, changes)))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change without ever queueing it. Raises NotFound, BadInput, StoreUnavailable."""
+        """Apply a change and never queue it. Raises NotFound, BadInput, StoreUnavailable."""
         return self.apply_now(self.operation(kind, payload, by, store))
 
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Return a sanitised operation; `stamp` completes `by`. Raises StoreUnavailable."""
+        """Build a sanitised operation; `stamp` fills in fields of `by`. Raises StoreUnavailable."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
-        from memory_fabric.store import write  # imported late: recall does not need it
+        from memory_fabric.store import write  # imported late: recall writes nothing
 
         clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
         by = write.cleaned_provenance(self._stamped(by) if stamp else by)
@@ -238,14 +238,14 @@ class BaseMemory:
         except (StoreUnavailable, DeadlinePassed) as error:
             if isinstance(error, StoreCorrupt):
                 mark_suspect(self.path_of(operation.store))
-            # imported only if the graph is not writable
+            # Imported only if the database could not be written.
             from memory_fabric.store import journal, write
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # a queue file would keep it beyond its session
+            if write.is_local(operation):  # in a queue, it might outlive its session
                 raise
-            # The project's disk may have space when home's is full, even for the user's changes.
+            # If the disk of the home folder is full, the project's disk may still have space.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
             for folder in dict.fromkeys(folders):
                 try:
@@ -258,9 +258,9 @@ class BaseMemory:
             raise StoreUnavailable(path, f"Nothing was stored: {error}", remedy=remedy) from error
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
-        """Apply an operation like `write.apply`. Raises StoreUnavailable, NotFound."""
+        """Apply an operation without queueing it, like `write.apply`, and return its result."""
         database = self.database(operation.store, create=True)
         assert database is not None
-        from memory_fabric.store.write import apply  # imported late: recall needs no writes
+        from memory_fabric.store.write import apply  # imported late: recall writes nothing
 
         return apply(database, operation, is_new=is_new)

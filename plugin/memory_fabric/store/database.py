@@ -18,23 +18,23 @@ from memory_fabric.store.home import launch_marks
 
 # Milliseconds to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# Seconds between attempts to get the lock with priority, and the pages of the write-ahead log up to
-# which check-points are left to other processes (`prioritize_writes`).
+# For `prioritize_writes`: seconds between attempts to get the lock, and the size of the write-ahead
+# log, in pages, at which this process check-points it.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
-# The key of a row in `meta` that is written to test if the database can be changed.
+# The key of a temporary row in `meta` that is written to test if the database is writable.
 PROOF = "proof"
 # SQLite virtual-machine steps between two checks of the deadline.
 STEPS_PER_CHECK = 5000
 # Suffix of the marker file for a database that a reader found damaged; the next writer checks it.
 SUSPECT = ".suspect"
-# Seconds to retry setting the journal mode of a new file, which SQLite does not do itself.
+# Seconds in which setting a new file's journal mode is retried; SQLite itself does not retry.
 SWITCH_S = 2.0
 
 _BUSY, _CORRUPT = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _REFUSED = ("SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_MISMATCH", "SQLITE_RANGE")
 _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _DISK = "It may be full, over a quota, or failing."
-# Maps beginnings of SQLite's error names to the class, sentence and remedy of our error.
+# Prefixes of SQLite's error names, each with the class, message and remedy of our error.
 _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = (
     (_CORRUPT, StoreCorrupt, "{path} is damaged.", "Run memory-fabric repair."),
     (_READ_ONLY, StoreReadOnly, "{path} cannot be written.", "Check its permissions."),
@@ -48,7 +48,7 @@ Values = Sequence[Any]
 
 
 class Database:
-    """An open database. `kind` is "project" or "user"; a `newer` schema can only be read."""
+    """An open database. `kind` is "project" or "user"; with a `newer` schema, it is read-only."""
 
     def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
         self.path, self.kind, self.connection = path, kind, connection
@@ -59,17 +59,17 @@ class Database:
         self.is_copy = False
         # True if views hide some rows (store.scoped_memory).
         self.is_scoped = False
-        # The reason why the database is read-only for now; opening is tried again.
+        # The reason why the database is read-only for now; the next use tries to open it again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if a durable commit follows, and earlier changes do not count without that commit.
+        # True if commits need not be durable yet, because they count only after a durable one.
         self.waits_for_last = False
-        # The whole graph, and the state of the file when the graph was read (graph.read_if_small).
+        # A cache of the whole graph, with the file's state when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if this class polls for the write lock itself (`prioritize_writes`).
         self.prioritized = False
         self.busy_ms = -1
-        # For `commit_held`: True if changes wait, their number, and True if one must be durable.
+        # For `commit_held`: whether commits are postponed, how many, and if one must be durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -83,7 +83,7 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Let changes go before a process that writes all the time, unlike SQLite itself."""
+        """Poll for the write lock often, so that a process that always writes blocks no change."""
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.prioritized = True
@@ -108,18 +108,19 @@ class Database:
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """Return a context manager that holds the write lock, and commits, or rolls back on an
-        error. Unless `durable`, a power failure may lose the transaction, but not damage the file.
+        """Return a context manager that acquires the write lock and commits at the end, or rolls
+        back after an error. If not `durable`, a power failure may lose the changes, but damages no
+        file.
         """
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error that a change of `size` bytes would cause; with 0, test only the lock."""
+        """Raise the error that writing `size` bytes would cause; with 0, test only the lock."""
         if not size:
             with self.transaction():
                 return
         with self.transaction() as connection:
-            # Random data, because a compressing file system needs hardly any space for other data.
+            # Random data, because a file system that compresses hardly needs space for zeros.
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
             )
@@ -127,7 +128,7 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit the held changes, together with this row in `meta`. Raises StoreUnavailable."""
+        """Commit postponed changes and a row (mark, value) of `meta`. Raises StoreUnavailable."""
         connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
         if not connection.in_transaction:  # SQLite rolled all changes back after an error
@@ -147,19 +148,19 @@ class Database:
         return int(self.rows("PRAGMA data_version")[0][0])
 
     def check_point(self) -> None:
-        """Copy the write-ahead log into the database, as far as readers allow it. Never raises."""
+        """Copy as much of the write-ahead log into the database as readers permit. Never raises."""
         try:
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error:
             return  # a later check-point copies the remaining pages
 
     def close(self) -> None:
-        """Close the connection; closing the last one of a file check-points the write-ahead log."""
+        """Close the connection; if it is the last to the file, the write-ahead log is copied."""
         self.connection.close()
 
 
 class Transaction:
-    """BEGIN IMMEDIATE … COMMIT around a block; yields the connection and translates errors."""
+    """A context manager for BEGIN IMMEDIATE … COMMIT; returns the connection, translates errors."""
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last
@@ -169,7 +170,7 @@ class Transaction:
         if not self.database.is_current():
             problem = f"{self.database.path} was removed or replaced."
             raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
-        # the connection may be to a copy, whose changes would be lost
+        # The connection may lead to a copy in memory, in which changes would be lost.
         if self.database.read_only:
             problem = self.database.stopgap or f"{self.database.path} cannot be written."
             remedy = "" if self.database.stopgap else "Check its permissions."
@@ -183,7 +184,7 @@ class Transaction:
                 return connection
             self._synchronise(connection)
             self._begin(connection)
-            # Another process may have migrated the file to a newer schema since.
+            # Another process may have migrated the file to a newer schema since it was opened.
             self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
@@ -222,7 +223,7 @@ class Transaction:
             raise translated(self.database.path, error) from error
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        """Acquire the write lock within the event's limits, or with priority (prioritize_writes)"""
+        """Acquire the write lock within the event's time limit or, if `prioritized`, by polling."""
         if not self.database.prioritized:
             limit, began = deadline.current(), time.monotonic()
             limit.check("a change")
@@ -233,7 +234,7 @@ class Transaction:
                 limit.lock_s -= time.monotonic() - began
                 raise
             return
-        # Only BEGIN does not wait: without a write-ahead log, a commit has to wait for readers.
+        # Do not wait in BEGIN only: without a write-ahead log, a commit must wait for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -251,7 +252,7 @@ class Transaction:
             connection.execute(f"PRAGMA busy_timeout = {before}")
 
     def _synchronise(self, connection: sqlite3.Connection) -> None:
-        """Set `synchronous`: FULL survives a power failure, NORMAL requires a write-ahead log."""
+        """Set `synchronous`: FULL if durable or without a write-ahead log, otherwise NORMAL."""
         level = "FULL" if self.durable else "NORMAL"
         if self.database.synchronous == level:
             return
@@ -262,11 +263,11 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open the database at `path`, migrated to the latest schema; None if it is missing, unless
-    `create`.
+    """Open the database at `path` and migrate it to the latest schema. If it is missing, `create`
+    it or return None.
 
-    Queries are interrupted after the current deadline; an event with little time does not wait for
-    a migration, other callers get extra time. Raises StoreUnavailable, DeadlinePassed.
+    Queries are interrupted when the current deadline passes, but a migration is not; a hurried
+    event does not wait for a migration. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -284,14 +285,14 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
         cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
         if not cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")):
             raise
-        # If SQLite cannot create its side files, as on a full disk, the database is still readable.
+        # If SQLite cannot create its side files, as on a full disk, open the file read-only.
         database = _prepared(_connected(path, kind, busy_ms, read_only=True))
         database.stopgap = str(error)
         return database
 
 
 def open_to_look(path: str, kind: str) -> Database | None:
-    """Open a database of any schema version read-only, as it is; None if the file is missing."""
+    """Open a database read-only, without migrating it; return None if the file is missing."""
     if not os.path.exists(path):
         return None
     expect_file(path)
@@ -306,7 +307,7 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database read-only, migrated in memory to the latest schema; None if it is missing."""
+    """Open a database read-only; migrate an old one as a copy in memory. Return None if missing."""
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
 
@@ -330,7 +331,7 @@ def _prepared(database: Database) -> Database:
 
 
 def expect_file(path: str) -> None:
-    """Raise StoreUnavailable for a pipe or device, on which SQLite might block."""
+    """Raise StoreUnavailable if the path is a pipe or device, because SQLite might block on it."""
     try:
         files.expect_regular(*(path + ending for ending in ("", "-wal", "-shm", "-journal")))
     except OSError as error:
@@ -338,7 +339,7 @@ def expect_file(path: str) -> None:
 
 
 def is_lost(path: str, journal_path: str) -> bool:
-    """Return True if a missing or empty database once existed, as its journal or backups show."""
+    """Return True if the database is missing or empty, but its journal or backups still exist."""
     if files.size_of(path):
         return False
     return bool(files.size_of(journal_path)) or os.path.isdir(files.backups_of(path))
@@ -349,16 +350,16 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # a read-only folder: a process that can repair the database will notice the damage
+        return  # read-only folder: any process that can repair the database will see the damage
 
 
 def is_suspect(path: str) -> bool:
-    """Return True if a process has found damage in this database."""
+    """Return True if a process has marked this database as damaged."""
     return os.path.exists(path + SUSPECT)
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Translate an error of SQLite or the file system into one of this package, with a remedy.
+    """Translate an error of SQLite or the file system into an error of this package, with a remedy.
     Raises KeyboardInterrupt if Ctrl-C interrupted the query.
     """
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
@@ -383,7 +384,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def is_writable(path: str) -> bool:
-    """Return True if the database at `path`, and SQLite's files beside it, may be written."""
+    """Return True if this process may write the database at `path` and create files beside it."""
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
 
 
@@ -401,7 +402,7 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
             except sqlite3.OperationalError:  # the write-ahead log is not readable
                 connection.close()
                 connection = None
-        if connection is None:  # without the commits in the write-ahead log
+        if connection is None:  # open the file without its write-ahead log
             address += "&immutable=1"
             connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
@@ -431,7 +432,7 @@ def _migrate(database: Database, version: int) -> None:
         database.connection.close()
         database.connection, database.is_copy = copy, True
     elif version:
-        from memory_fabric.store.upkeep import backup  # imported only for an older schema
+        from memory_fabric.store.upkeep import backup  # imported only for a migration
 
         backup.create(database.path, f"-v{version}")
     if not version:
@@ -455,7 +456,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes may create one file at once; SQLite does not wait for this switch.
+            # Two processes may create the file at once; SQLite does not wait for this change.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

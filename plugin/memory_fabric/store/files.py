@@ -22,20 +22,20 @@ LOCK_POLL_S = 0.005
 Stamp = tuple[int, int, int] | None
 # A link in a cloned repository must not redirect writes to another file of the user.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# A flag only of Windows, without which each line end would become two characters.
+# Windows only: without this flag, each line feed would be written as two characters.
 BINARY = getattr(os, "O_BINARY", 0)
-# Opening a pipe must not block. Windows has neither of these two flags.
+# Opening a pipe must not block. Windows has neither O_NONBLOCK nor O_CLOEXEC.
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
-# Windows does not replace a file that another process has open, such as a virus scanner.
+# Retries for Windows, which replaces no file that, for instance, a virus scanner has open.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
-# Copied from the module stat, whose import takes time.
+# Constants of the `stat` module, copied because importing it takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
-# Limits for reading files that people write, and files that this package appends to.
+# Size limits for reading: files written by people, and files to which this package appends.
 DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
-# Only this much of a longer line is read; the result is not valid JSON.
+# Longer lines are cut to this size, which makes their JSON invalid.
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
-# The most refused files that are recorded per thread until `take_refused_files` is called.
+# The maximum number of refused files recorded per thread until `take_refused_files` is called.
 MAX_REFUSED = 20
 _of_thread = _local()
 
@@ -64,11 +64,11 @@ class TooLarge(Refused):
 
 
 class Locked:
-    """Lock on `path` for a `with` block. Raises TimeoutError after `timeout_s` or the event's time,
-    OSError.
+    """An exclusive lock on `path` for a `with` block. Raises OSError, or TimeoutError after
+    `timeout_s` seconds or at the end of the event's time.
 
-    The lock file is kept after the release: processes that wait for a removed file would no longer
-    exclude those that create a new one.
+    The lock file is not deleted on release, because processes that wait for a deleted file would no
+    longer exclude processes that create a new one.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -84,7 +84,7 @@ class Locked:
             self.handle = opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
             is_locked = False
             try:
-                # A lock on a removed file is useless: the next process creates a new file.
+                # A lock on a removed file is useless, because the next process creates a new file.
                 is_locked = file_lock.take(self.handle) and os.fstat(self.handle).st_nlink > 0
             finally:
                 if not is_locked:
@@ -101,12 +101,12 @@ class Locked:
 
 
 def lock_path(home: str, path: str) -> str:
-    """Return a lock file in home for another program's file, whose folder must stay unchanged."""
+    """Return the path of a lock file in home, for a file in a folder where none may be created."""
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
 def make_folder(path: str, mode: int = 0o700) -> None:
-    """Create the folder and its missing parents, by default for the owner only."""
+    """Create the folder and its missing parents, by default accessible to the owner only."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -120,7 +120,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
 
 
 def can_make(path: str) -> bool:
-    """Return True if a file could be created at the path, including missing parent folders."""
+    """Return True if a file and its missing parent folders could be created at the path."""
     above = os.path.dirname(path)
     while not os.path.lexists(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
@@ -149,7 +149,7 @@ def size_of(path: str) -> int:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the sorted names in a folder; an empty list if the folder cannot be read."""
+    """Return the sorted names of a folder's entries; an empty list if it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -157,7 +157,7 @@ def names_in(folder: str) -> list[str]:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a regular file, or a link to one, to read; never blocks. Raises NotRegular, OSError."""
+    """Open a regular file or a link to one for reading; never block. Raises NotRegular, OSError."""
     return open(opened(path, os.O_RDONLY), "rb")
 
 
@@ -169,7 +169,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
         return None
     try:
         parts, bytes_left = [], max_bytes + 1
-        # Check the size first, so that no part of a too large file is read.
+        # Check the size first, so that no part of a file that is too large is read.
         too_large = os.fstat(handle).st_size > max_bytes
         while not too_large and (part := os.read(handle, min(bytes_left, CHUNK_BYTES))):
             parts.append(part)
@@ -183,7 +183,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return a file's text, bad bytes replaced; None if it is missing. Raises like `read_bytes`."""
+    """Return a file's text, invalid bytes replaced; None if missing. Raises like `read_bytes`."""
     data = read_bytes(path, max_bytes)
     return None if data is None else data.decode("utf-8", "replace")
 
@@ -193,13 +193,13 @@ def read_toml(path: str) -> dict[str, Any]:
     text = read_text(path)
     if text is None:
         return {}
-    import tomllib  # slow to import (like Python's start), so only if the file exists
+    import tomllib  # imported only if the file exists, because the import is slow
 
     return tomllib.loads(text)
 
 
 def stamp(path: str) -> Stamp:
-    """Return a value that differs after every change of a file; None if the file is missing."""
+    """Return a value that changes with every change of the file; None if the file is missing."""
     try:
         status = os.stat(path)
     except OSError:
@@ -208,7 +208,7 @@ def stamp(path: str) -> Stamp:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return the JSON object in a file, else {}; `take_refused_files` reports refused files."""
+    """Return a file's JSON object, or {} without one; `take_refused_files` lists refused files."""
     text = None
     try:
         text = read_text(path, max_bytes)
@@ -219,21 +219,21 @@ def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 
 
 def note_refused(error: Refused) -> None:
-    """Record a refused file, so that other code can notify the user."""
+    """Record a refused file for `take_refused_files`, so that the user can be notified."""
     refused: dict[str, str] = _of_thread.__dict__.setdefault("refused", {})
     if len(refused) < MAX_REFUSED:
         refused[error.path] = str(error)
 
 
 def take_refused_files() -> list[str]:
-    """Return why files were refused in this thread since the last call of this function."""
+    """Return, and clear, the reasons for which this thread refused files."""
     return list(_of_thread.__dict__.pop("refused", {}).values())
 
 
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield a file's lines (none if missing), each cut to `max_line_bytes`. Raises OSError."""
+    """Yield the lines of a file, if it exists, each cut to `max_line_bytes`. Raises OSError."""
     try:
         stream = open_regular(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -248,7 +248,7 @@ def lines_in(
 
 
 def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the objects in a JSONL file and the numbers of bad lines. Raises like `read_bytes`."""
+    """Return a JSONL file's objects and the numbers of invalid lines. Raises like `read_bytes`."""
     numbered = list(_objects_in(path, MAX_LINES_BYTES))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
@@ -260,7 +260,7 @@ def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
 
 
 def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number (from 1) of each non-empty line, and its JSON object or None."""
+    """Yield the number (from 1) of each non-empty line, and its JSON object; None if invalid."""
     for number, line in enumerate(lines_in(path, max_bytes), start=1):
         text = line.decode("utf-8", "replace")
         if number == 1:
@@ -279,12 +279,12 @@ def parsed(text: str) -> dict[str, Any] | None:
 
 
 def text_list(value: object) -> tuple[str, ...]:
-    """Return the items of a list from a file as texts; `()` if the value is not a list."""
+    """Convert the items of a list to strings; return `()` if the value is not a list."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def pretty_json(value: Mapping[str, Any]) -> bytes:
-    """Format a JSON object for readers, one field per line."""
+    """Format a JSON object for human readers, one field per line, in UTF-8."""
     return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -296,11 +296,12 @@ def write_atomic(
     still: Callable[[], bool] | None = None,
     durable: bool = True,
 ) -> bool:
-    """Replace the file's content in one step, keep its mode, and return True if it was replaced.
+    """Replace the file's content atomically and keep its mode; return True if it was replaced.
 
     A link to a regular file of the same user is followed, because people link their settings. Large
-    content may be passed in parts. If `still`, called when everything is on disk, returns False,
-    nothing is replaced. Unless `durable`, a power failure may undo it. Raises NotRegular, OSError.
+    content may be passed as an iterable. Nothing is replaced if `still`, called just before,
+    returns False. If not `durable`, a power failure may undo the change. Raises NotRegular,
+    OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -342,7 +343,7 @@ def sync_folder(folder: str) -> None:
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
-    """Move a file over another file; retry briefly if the system refuses. Raises OSError."""
+    """Rename a file over another; retry briefly if the system denies it. Raises OSError."""
     for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
@@ -370,7 +371,7 @@ def expect_regular(*paths: str) -> None:
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append JSON lines, durable on return; first end an unfinished line. Raises OSError."""
+    """Append JSON lines durably, after ending an unfinished last line. Raises OSError."""
     lines = "".join(map(json_line, objects))
     if not lines:
         return
@@ -388,25 +389,25 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def opened(path: str, flags: int) -> int:
-    """Open a regular file; O_CREAT creates it for its owner only. Raises NotRegular, OSError."""
+    """Open a regular file; O_CREAT creates one for the owner only. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
-    expect_regular(path)  # checked before opening, which has side effects on some devices
+    expect_regular(path)  # checked first, because opening some devices has side effects
     handle = os.open(path, flags | NO_WAIT, 0o600)
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # replaced since the check above
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # replaced after the check above
         os.close(handle)
         raise NotRegular(path)
     return handle
 
 
 def skip_line(stream: BinaryIO) -> None:
-    """Read to the end of the line, in parts of limited size."""
+    """Read to the end of the line in chunks of limited size, and discard them."""
     while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
         continue
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """Return the file that a write replaces, and its mode or None. Raises NotRegular, OSError."""
+    """Return the resolved path and the file's mode, if it exists. Raises NotRegular, OSError."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)
@@ -436,7 +437,7 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def as_address(path: str, separator: str = os.sep) -> str:
-    """Escape the path for SQLite's `file:` URI; `separator` is that of the system."""
+    """Escape a path for SQLite's `file:` URI; `separator` is the system's path separator."""
     if separator == "\\":  # SQLite expects the form /C:/Users
         path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,7 +1,7 @@
 """Tier 2: decisions.jsonl and the queue in the project, operations.jsonl in home.
 
-All are JSON lines with ids, so reading one twice changes nothing. The queue has one file per
-operation, written under another name and then renamed: adding an operation needs no lock.
+All contain JSON lines with ids, so reading a line twice changes nothing. The queue has one file per
+operation, created under a temporary name and then renamed, so adding one needs no lock.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ WAITING, _ENDING, _ORDER = "graph-queue.", ".jsonl", frozenset("0123456789abcdef
 QUEUE, CLAIMED = "graph-queue.jsonl", "graph-queue.claimed.jsonl"
 DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
-# A whole queue file that this home did not write, or that is too large.
+# The new name of a queue file that this home did not write, or that is too large.
 REFUSED = "graph-queue.refused.jsonl"
-# The largest size of the queue: a further operation waits in home or is refused at once.
+# The maximum size of a queue and of one operation; beyond it, another queue is tried.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
-# A larger queue is read only if one of its first lines has this home's signature.
+# A larger queue file is read only if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
-# A journal in home grows with the memory: a million observations take 130 MB.
+# The size limit of a journal in home, which grows by 130 MB per million observations.
 MAX_JOURNAL_BYTES = 4 << 30
-# Session records are private (decision 0043); instruction records are in their own file.
+# Excludes session records (private, decision 0043) and instructions, which have their own file.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -51,10 +51,10 @@ MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
-    """Create the local folder if it is missing, with a `.gitignore` that hides it from git."""
+    """Create the folder if it is missing, with a `.gitignore` that hides its content from git."""
     client_folder = os.path.dirname(folder)
     if os.path.basename(client_folder) == ".claude":
-        # other users may read the shared folder, whatever the umask
+        # `.claude` belongs to the client, and other users may read it
         files.make_folder(client_folder, 0o755)
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
@@ -63,7 +63,7 @@ def prepare_folder(folder: str) -> None:
 
 
 def enqueue(folder: str, operation: Operation, key: bytes) -> None:
-    """Add a signed operation, durable on return, without waiting. Raises OSError, TooLarge."""
+    """Sign an operation and queue it durably, without a lock. Raises OSError, TooLarge."""
     prepare_folder(folder)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}
@@ -73,7 +73,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     waiting = waiting_files(folder)
     if len(data) + sum(map(files.size_of, waiting)) > MAX_QUEUE_BYTES:
         raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
-    # After all waiting operations, even if the clock was set back or does not advance.
+    # Sort the file after all waiting ones, even if the clock was set back or does not advance.
     last = os.path.basename(waiting[-1])[len(WAITING) :].partition("-")[0] if waiting else ""
     order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
     name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
@@ -82,39 +82,39 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the waiting operations, oldest first, and the line numbers of invalid lines."""
+    """Return the operations in the queue, oldest first, and the line numbers of invalid lines."""
     read_files = [files.read_lines(path) for path in waiting_files(folder)]
     waiting = [line for lines, _ in read_files for line in lines]
     return waiting, [number for _, numbers in read_files for number in numbers]
 
 
 def waiting_files(folder: str) -> list[str]:
-    """Return the files of the queue in the order in which they are to be applied."""
+    """Return the queue's files in the order in which they are to be applied."""
     ours = filter(is_waiting_name, files.names_in(folder))
     paths = (os.path.join(folder, name) for name in (CLAIMED, QUEUE, *ours))
     return [path for path in paths if files.is_own_file(path)]
 
 
 def is_waiting_name(name: str) -> bool:
-    """Return True for the name of a queue file with one operation."""
+    """Return True if a file name is that of a single queued operation."""
     order = name[len(WAITING) : -len(_ENDING)]
     is_ordered = "-" in order and _ORDER.issuperset(order)
     return is_ordered and name.startswith(WAITING) and name.endswith(_ENDING)
 
 
 def is_ours(name: str) -> bool:
-    """Return True for the name of a journal or queue file with an operation or record per line."""
+    """Return True if a file name is that of a journal or queue, with a JSON object per line."""
     return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations; return how many. Each leaves the queue after its commit.
+    """Apply the queued operations and return their count; each is removed after its commit.
 
     The folder is in a repository, where anyone may have put a queue, so only lines with this home's
     signature are applied. Other lines, and lines that cannot be applied, are moved to
-    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. Raises the
-    errors of `apply`; the remaining operations then stay queued. Does nothing during another
-    process's drain.
+    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. If `apply`
+    raises an error, the error is passed on and the remaining operations stay queued. While another
+    process drains the queue, nothing is applied.
     """
     applied = 0
     try:
@@ -122,7 +122,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
             with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
                 for path in waiting_files(folder):
                     if os.path.basename(path) == QUEUE:
-                        # A process of an earlier release may still append to the file.
+                        # Rename it, because a process of an earlier release may still append to it.
                         path, queue = os.path.join(folder, CLAIMED), path
                         with files.Locked(queue + ".lock"):
                             os.replace(queue, path)
@@ -133,7 +133,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
 
 
 def has_unexported(db: Database) -> bool:
-    """Return True if an operation is not in the journal yet."""
+    """Return True if an operation of the database is not in the journal yet."""
     return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
 
@@ -145,12 +145,12 @@ def export(
     *,
     words: bool = True,
 ) -> int:
-    """Append every operation that is not in the journal yet; return how many.
+    """Append all operations that the journal lacks, and return their count.
 
-    The current state of the changed records is appended to decisions.jsonl in `decisions_folder`,
-    and passed to `on_decisions`. Without `words`, decisions.jsonl omits the user's words behind
-    notes, because git shows the file. A crash between appending and marking writes a line twice;
-    readers keep the last line of each id.
+    The current state of each changed record is appended to decisions.jsonl in `decisions_folder`,
+    and passed to `on_decisions`. Without `words`, decisions.jsonl omits quotations of the user,
+    because git shares the file. A crash between appending and marking writes lines twice, but
+    readers use only the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -159,7 +159,7 @@ def export(
             rows = c.execute(unexported, (BATCH,)).fetchall()
             lines = [_line(db.kind, row) for row in rows]
             files.append_lines(operations_path, lines)
-            # Readers keep the last line of each id, so one line per record is enough.
+            # Readers use only the last line of each id, so one line per record is enough.
             pairs = zip(rows, lines, strict=True)
             by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
             if by_id:
@@ -175,13 +175,13 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> None:
-    """Append the operations that the journal lacks, from a database whose file was removed."""
+    """Append the operations that the journal lacks, read from a database whose file was removed."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without the user's words in its evidence, unless released."""
+    """Return a record's line without quotations; a released record keeps the user's quotation."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -198,8 +198,8 @@ def restore(
     *,
     words: bool = True,
 ) -> int:
-    """Append records that none of the `journals` has, and a lost operations journal, from the
-    database; return the count of lines. Raises OSError, StoreUnavailable.
+    """Append the records that none of the `journals` has to decisions.jsonl, and rewrite a lost
+    operations journal; return the count of lines. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
@@ -214,7 +214,7 @@ def restore(
 
 
 def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
-    """Return the ids of records that no journal contains. Raises OSError, StoreUnavailable."""
+    """Return the ids of records that are in no journal. Raises OSError, StoreUnavailable."""
     if has_unexported(db):
         return []  # the next export will write the new records
     active = db.rows(f"SELECT id FROM records WHERE {_JOURNALLED} ORDER BY created_at", (OTHERS,))
@@ -223,7 +223,7 @@ def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
 
 
 def conflict_markers(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> list[int]:
-    """Return the numbers (from 1) of lines that an unfinished git merge left. Raises OSError."""
+    """Return the numbers (from 1) of lines that are git's conflict markers. Raises OSError."""
     lines = enumerate(files.lines_in(path, max_bytes), start=1)
     return [number for number, line in lines if line[:7] in MARKERS]
 
@@ -235,7 +235,7 @@ def _line(store: str, row: tuple[Any, ...]) -> Json:
 
 
 def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[str, Any]]:
-    """Return an operation's lines for decisions.jsonl: records, and marks of forgotten ones."""
+    """Return an operation's lines for decisions.jsonl: its records, or that they were forgotten."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
@@ -251,15 +251,15 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
-            # A repetition changes an earlier record, whose id is in the inverse.
+            # A repeated statement changes an earlier record; the inverse contains its id.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # A record that became a candidate is reported as forgotten to the journal's readers.
+            # For the journal's readers, a record that became a candidate counts as forgotten.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
-    # Records that were closed or reopened are also written, in their current state.
+    # Records that were superseded, or are current again, are also written as they are now.
     for link in parts_of(inverse, "supersede", "links"):
         lines += map(records.as_object, _own_records(c, link["id"]))
     return lines
@@ -271,7 +271,7 @@ def _own_records(c: Connection, id_: str) -> list[Record]:
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     if files.is_own_file(path) and _is_foreign(path, key):
-        # This home cannot have written the file.
+        # Move the file away, because this home cannot have written it.
         aside = os.path.join(os.path.dirname(path), REFUSED)
         if os.path.lexists(aside) and not files.is_own_file(aside):
             raise files.NotRegular(aside)
@@ -285,7 +285,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # stays in the queue until it is applied
+            current = raw  # if applying it fails, the line stays in the queue
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
@@ -294,7 +294,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
                 refused.append({"line": line})
             done_count, current = done_count + 1, b""
     finally:
-        # In one write, because a queue committed by a stranger may have any number of lines.
+        # One write for all lines, because a queue that a stranger committed may have very many.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
         unapplied = [line for line in (current, *waiting) if line.strip()]
         if unapplied and done_count:
@@ -323,7 +323,7 @@ def _text_of(line: bytes) -> str:
 
 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
-    """Apply the operation in a line signed by this home; return False if that can never succeed."""
+    """Apply the operation in a line; return False if it is unsigned, invalid or inapplicable."""
     value = files.parsed(line) or {}
     operation = write.from_object(value) if signing.is_ours(value, key) else None
     if operation is None:

@@ -1,4 +1,4 @@
-"""The memory of one project and its user: both databases and the tiers beside them.
+"""The memory of one project and its user: both databases and the other tiers.
 
 Reading opens only databases that exist; the first write creates the others. A tier that fails is
 listed in `failures`, and the other tiers continue. One `Memory` serves one process; if the process
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
-# A session uses two databases, project and user; if it moves between projects, a few more.
+# The maximum number of databases kept open: a session uses two, or more if it changes projects.
 MAX_KEPT = 4
 # Prefix of the key in `meta` for the last event that a client's server has answered.
 ANSWERED = "answered:"
@@ -42,11 +42,11 @@ class Memory(BaseMemory):
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         super().__init__(settings, project, repair=repair)
         self._stated = (settings.reads, settings.writes)
-        # File stamp of the config.toml that was read last; initially of none.
+        # The file stamp of config.toml when it was last read; at first a stamp that no file has.
         self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
-        # File stamp of the registry that was read last; initially of none.
+        # The file stamp of the registry when it was last read; at first a stamp that no file has.
         self._registered: files.Stamp = (0, 0, 0)
 
     @classmethod
@@ -60,11 +60,11 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """Return the unrestricted memory behind this one, or itself if all domains are visible."""
+        """Return the full memory that this view limits, or this memory itself if it is no view."""
         return self
 
     def follow_switches(self) -> None:
-        """Apply `memory-fabric off` and `on` as they are now, because a server runs for long."""
+        """Apply the current `memory-fabric off` switches, which may change while a server runs."""
         here = switches.state(*self.switched_by)
         reads, writes = self._stated
         self.settings = self.settings._replace(
@@ -84,7 +84,7 @@ class Memory(BaseMemory):
         self.follow_switches()
 
     def has_moved(self) -> bool:
-        """Return True if the folder now belongs to another project (rereads a changed registry)."""
+        """Reread a changed registry; return True if the folder now belongs to another project."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -101,7 +101,7 @@ class Memory(BaseMemory):
         return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return a view of these domains, or None if `scoped_memory` must create the view."""
+        """Return a view limited to these domains; None if `scoped_memory` must create the view."""
         return None
 
     def remember(
@@ -113,11 +113,11 @@ class Memory(BaseMemory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record; return it or the record that it repeats; None if its confidence is low.
+        """Store a record. Return the stored record, the record that it repeats, or None if its
+        confidence is too low.
 
-        Also ends the records (ids) that it `supersedes`, if allowed. With `echo`, a repetition does
-        not count as an occurrence. `at` is the time of a statement in an old session. Raises
-        StoreUnavailable.
+        The records with the ids in `supersedes` are ended, if allowed. With `echo`, a repetition is
+        not counted. `at` is the time of a statement in an old session. Raises StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -133,13 +133,13 @@ class Memory(BaseMemory):
             valid_from=record.valid_from or at or by.at,
         )
         if record.scope == "global":
-            # loaded late: rare, and never on a prompt
+            # Imported late, because global records are rare, and a prompt never stores one.
             from memory_fabric.store.tiers.anonymise import anonymised
 
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
         store = "user" if record.scope in USER_SCOPES else "project"
-        from memory_fabric.store import records  # imported late: recall needs no records
+        from memory_fabric.store import records  # imported late: recall stores no records
 
         options = {"supersedes": list(supersedes), "echo": echo, "past": bool(at)}
         payload: dict[str, Any] = {"record": records.as_object(record)}
@@ -151,7 +151,7 @@ class Memory(BaseMemory):
         return records.from_object(stored) if stored else None
 
     def forget(self, record_ids: list[str], by: Provenance) -> int:
-        """Forget the records with these ids in both databases; return how many were there."""
+        """Forget the records with these ids in both databases; return the count of those found."""
         count, stored = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
             if ids_stored := [id_ for id_ in record_ids if database.row(stored, (id_,))]:
@@ -160,18 +160,18 @@ class Memory(BaseMemory):
         return count
 
     def refresh(self) -> None:
-        """Import others' changes of the mirrored file, if there is one. Raises StoreUnavailable."""
+        """Import changes that others made to the mirrored graph file. Raises StoreUnavailable."""
         if self.mirror is not None:
             self.mirror.refresh(self)
 
     def flush(self) -> None:
-        """Apply queues, write journals and MEMORY.md; add the parts that failed to `failures`."""
+        """Apply the queues, and write journals and MEMORY.md; add errors to `failures`."""
         from memory_fabric.store.tiers import sync  # imported late: not used for prompts
 
         sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records that the client's MEMORY.md had when the session began."""
+        """Return the ids of records that were in the client's MEMORY.md when the session began."""
         is_shown = self.settings.client.memory_file and not self.settings.memory_md_off
         if self.project is None or not is_shown:
             return frozenset()
@@ -185,14 +185,14 @@ class Memory(BaseMemory):
         return frozenset(row[0] for row in (database.rows(promoted, values) if database else ()))
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records that the client shows, in MEMORY.md and instruction files."""
-        from memory_fabric.store.projects import instruction_files  # late: few commands use it
+        """Return the ids of records in MEMORY.md or instruction files, which the client shows."""
+        from memory_fabric.store.projects import instruction_files  # imported late: rarely needed
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
         return self.native_ids(session_started_at) | read_by_client
 
     def close(self) -> None:
-        """Close the databases, also those of scoped views."""
+        """Close the databases, including those of scoped views."""
         for part in self.scoped.values():
             part.close()
         super().close()
@@ -205,10 +205,10 @@ def _project_of(settings: Settings) -> Project | None:
 
 
 class KeptMemory(Memory):
-    """The memory of one event in a process whose events share the open databases."""
+    """The memory for one event; its databases stay open for later events of the process."""
 
     def close(self, *, at_ease: bool = False) -> None:
-        """Keep the databases open for the next event; with `at_ease`, also check-point them."""
+        """Keep the databases open for the next event; if `at_ease` (no hurry), check-point them."""
         for part in self.scoped.values():
             part.close()
         for database in self._open.values():
@@ -247,7 +247,7 @@ class HeldMemory(KeptMemory):
         """Commit all changes, together with the event's nonce. Raises StoreUnavailable."""
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
-        for database in databases:  # the last database stores the nonce: the event is complete
+        for database in databases:  # the last commit stores the nonce, which completes the event
             mark = f"{ANSWERED}{client}" if database is databases[-1] else ""
             database.commit_held(mark, f"{int(time.time())} {nonce}")
 
@@ -259,13 +259,13 @@ class HeldMemory(KeptMemory):
 
 
 def release(folder: str) -> None:
-    """Close all kept databases in a folder."""
+    """Close all databases in a folder that were kept open for later events."""
     for path in [path for path in _kept if path.startswith(folder + os.sep)]:
         _kept.pop(path).close()
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return a Memory class whose `open` raises EventRevoked if a server committed the event."""
+    """Return a Memory class whose `open` raises EventRevoked if a server has answered the event."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

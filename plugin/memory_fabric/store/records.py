@@ -1,4 +1,4 @@
-"""Conversion of records between values, JSON (journal, operation, export) and database rows."""
+"""Conversion between Record objects, JSON (in journals, operations, exports) and database rows."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Parts of the evidence that are also searched: other search words, and the signs of a failure.
+# Keys of the evidence whose values are also searched: more search words, and symptoms of a failure.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
-# Records that are looked up or stored at once: other processes wait for 0.2 s at most.
+# The number of records per query or transaction, so that other processes wait 0.2 s at most.
 CHUNK = 400
 # A record with the sessions that stated it.
 Stored = tuple[Record, list[str]]
@@ -38,7 +38,7 @@ _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
 def as_object(record: Record) -> Json:
-    """Return the record as JSON object, with entities as [name, type] and relations as triples."""
+    """Return the record as a JSON object; entities become [name, type], and relations triples."""
     out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
     for name in _LISTS:
         out[name] = list(out[name])
@@ -49,7 +49,7 @@ def as_object(record: Record) -> Json:
 
 
 def from_object(value: Payload) -> Record:
-    """Return the record from a JSON object, with defaults. Raises KeyError without type or what."""
+    """Build a record from a JSON object, with defaults. Raises KeyError without type or what."""
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     fields: dict[str, Any] = {}
     for name in (*COLUMNS, *_BODY):
@@ -71,13 +71,13 @@ def from_object(value: Payload) -> Record:
 
 
 def have_same_text(one: Record, other: Record) -> bool:
-    """Return True if two records have the same text, which equal `key_of` values do not prove."""
+    """Return True if two records have the same text, a stricter test than equal `key_of` values."""
     return same_form(one.what) == same_form(other.what)
 
 
 @lru_cache(1000)  # cached: each record's key is computed several times while storing
 def key_of(what: str) -> str:
-    """Return a text's stemmed words, cut with a checksum; texts of equal words have equal keys."""
+    """Return the stemmed words of a text as its key; a long key is cut and gets a checksum."""
     key = " ".join(loose_stem(w) for w in words(what))
     return key if len(key) <= MAX_KEY_CHARS else f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
@@ -101,7 +101,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
 
 
 def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -> list[Stored]:
-    """Return records that match the condition, newest first, each with its sessions."""
+    """Return records that match the condition, newest first, with the sessions that stated each."""
     rows = c.execute(
         f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
         (*values, limit),
@@ -110,7 +110,7 @@ def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -
 
 
 def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Record]:
-    """Yield the records with one of these values in a column, read in chunks."""
+    """Yield the records that have one of these values in a column; read them in chunks."""
     for start in range(0, len(values), CHUNK):
         some = values[start : start + CHUNK]
         where = f"{column} IN ({marks(some)})"
@@ -118,7 +118,7 @@ def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Re
 
 
 def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str, int]:
-    """Return, by record id, in how many sessions each record was stated."""
+    """Map each record's id to the number of sessions in which the record was stated."""
     query = f"SELECT id, sightings FROM records WHERE id IN ({marks(ids)})"
     return {row[0]: row[1] for db in databases for row in db.rows(query, ids)} if ids else {}
 
@@ -126,8 +126,8 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return matching current records of these types, best first: `limit` of this user, then of
-    others. With `candidates`, also records that wait for a second occurrence.
+    """Return current records of these types that match the full-text query, best first: up to
+    `limit` of this user, then as many of others. With `candidates`, include candidate records.
     """
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
@@ -145,8 +145,8 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return the newest valid fixes of each database, including this session's local ones, with
-    only the fields that comparing symptoms needs. Raises StoreUnavailable, DeadlinePassed.
+    """Return each database's newest valid fixes (also local ones of this session), with only the
+    fields needed to compare symptoms. Raises StoreUnavailable, DeadlinePassed.
     """
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
@@ -171,7 +171,7 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the SQL condition, with values, of current records that contradict these records."""
+    """Return the SQL condition and its values for current records that contradict these records."""
     return (
         f"{ACTIVE_CURRENT} AND scope <> 'local' AND instr(body, '\"{CONTRADICTS}\"') > 0 "
         f"AND id NOT IN ({marks(ids)}) AND EXISTS (SELECT 1 FROM "

@@ -1,4 +1,4 @@
-"""Schema of the databases: a new one's in schema.sql, and the migration steps of older ones.
+"""The database schema: schema.sql for new databases, and migration steps for older ones.
 
 docs/decisions/0061 promises that every database of a released version opens without loss. Therefore
 a released step is never edited, and OLDEST never rises.
@@ -8,22 +8,22 @@ import os
 
 # The version (PRAGMA user_version) of schema.sql, and the oldest one that can be migrated.
 LATEST, OLDEST = 10, 8
-# For each version, the statements that migrate a database from the previous version.
+# For each version, the statements that migrate a database to it from the previous version.
 STEPS: dict[int, tuple[str, ...]] = {
-    # The origin of each prompt. Earlier prompts were treated as typed.
+    # Adds the origin of each prompt; existing prompts count as typed.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
-    # The outcome of injected items, which was formerly estimated from words.
+    # Renames the outcome of injected items, and clears it because it was estimated from words.
     10: (
         "ALTER TABLE told RENAME COLUMN used TO followed",
         "UPDATE told SET followed = NULL, judged_at = ''",
     ),
 }
-# The key in `meta` of the team's space to whose log a database is linked.
+# The key in `meta` for the team space with whose log the database is linked.
 TEAM_SPACE = "team space"
-# SQL conditions: current records (neither ended nor replaced), and active current ones.
+# SQL conditions for current records (neither ended nor superseded), and for active current records.
 CURRENT = "superseded_by = '' AND valid_to = ''"
 ACTIVE_CURRENT = f"status = 'active' AND {CURRENT}"
-# The condition for entities `e` without observations and relations.
+# SQL condition: the entity `e` has neither observations nor relations.
 IS_ORPHAN = (
     "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
     "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "

@@ -1,8 +1,8 @@
-"""Views of a memory: limited to some domains, or without some isolated ones.
+"""Views of a memory that show only some domains, or hide some isolated domains.
 
-Temporary views have the names of the tables and hide them, so no query can omit the condition.
-Views are read-only; writing uses a separate connection. Full-text tables return only row ids. The
-ledger, tasks and block of a session have no domain; only their own session reads them.
+Temporary SQL views with the tables' names hide the tables, so no query can omit the condition. They
+are read-only; changes use a separate connection. Full-text tables return only row ids. A session's
+ledger, tasks and block have no domain, but only that session reads them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from memory_fabric.store.database import Database, translated
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.graph import existing
 
-# How many scoped views of one memory stay open; each has its own connections.
+# The maximum number of scoped views of a memory that stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
-# Domains share entities. An entity is visible in a domain that created it or has an observation or
-# relation of it, but only with the domain's own observations. Its aliases, its times and `extra`,
-# which repeats the aliases, would reveal knowledge of other domains.
+# Domains share entities. A domain sees an entity if it created the entity or has an observation or
+# relation of it, but sees only its own observations. The entity's aliases, its times and `extra`
+# (which repeats the aliases) would reveal knowledge of other domains.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -45,11 +45,11 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# The domain of an alias is not recorded, so aliases are hidden. A memory that only hides isolated
-# domains shows aliases, because outside of those domains everybody knows them.
+# No domain is stored with an alias, so aliases are hidden. A memory that only hides isolated
+# domains shows aliases, because they are known outside of those domains.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation belongs to its own domain and to the domains of all its rows. An undo has no domains
-# in its steps; it belongs to the domains of the operation that it undid, recursively.
+# An operation is visible if its own domain and the domains of all its rows are visible. The steps
+# of an undo have no domains; an undo is visible if the operation that it undid is, recursively.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -65,11 +65,11 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# SQL condition for a row of another domain, or of an entity with aliases (pairs of key and name).
+# SQL condition: a JSON node is another domain, or an entity's list of aliases ([key, name]).
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
-# Ingested texts have their domain in the body.
+# Ingested texts store their domain in the JSON of their body.
 _INGESTED = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
     "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
@@ -78,7 +78,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only these domains, of those that the memory shows."""
+    """Return a view for reading and writing only these domains, as far as the memory shows them."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -112,7 +112,7 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
 class ScopedMemory(Memory):
     """A memory that shows only some domains; see `within`. The unrestricted memory applies the
     changes: additions get a domain that is visible here, and deletions do not affect other domains.
-    If domains are `hidden` instead (`without`), changes are applied as they are.
+    If domains are `hidden` instead (`without`), changes are passed on unmodified.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
@@ -135,23 +135,23 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database; with `create`, the unrestricted memory creates it first."""
+        """Return the open database; if asked to `create`, let the unrestricted memory do so."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change within these domains; the result omits names that are not visible here."""
+        """Apply a change to visible domains only; omit other domains' names from the result."""
         payload, by = self._limited(kind, payload, by)
         return self._visible_part(self._whole.write(kind, payload, by, store=store))
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
-        """Apply a change that must not be queued, within these domains like `write`."""
+        """Apply a change without queueing it, limited to the visible domains like `write`."""
         payload, by = self._limited(kind, payload, by)
         return self._visible_part(self._whole.write_now(kind, payload, by, store=store))
 
     def remember(self, record: Record, by: Provenance, *args: Any, **options: Any) -> Record | None:
-        """Store the record in one of these domains and return it; see `Memory.remember`."""
+        """Store the record in a visible domain and return it; see `Memory.remember`."""
         if not self.hidden:
             _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
@@ -167,7 +167,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Give an addition a visible domain; limit a deletion to visible ones. Raises NotFound."""
+        """Give an addition a visible domain; limit a deletion to these domains. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)
@@ -182,7 +182,7 @@ class ScopedMemory(Memory):
         record = payload.get("record")
         if isinstance(record, dict) and record.get("domain") not in domains:
             limited["record"] = {**record, "domain": by.domain}
-        from memory_fabric.store.operations.kinds import KINDS  # imported late: recall needs none
+        from memory_fabric.store.operations.kinds import KINDS  # imported late: recall only reads
 
         shape = KINDS[kind].shape
         limited |= {"apart": True} if "apart" in shape else {}
@@ -211,7 +211,7 @@ class ScopedMemory(Memory):
             return None
         views = selects(self.hidden or self.domains or (), hidden=bool(self.hidden))
         try:
-            # Views are created for each connection, even if the disk is full.
+            # Each connection creates its views, in memory, because the disk may be full.
             opened.connection.execute("PRAGMA temp_store = MEMORY")
             for name, select in views.items():
                 opened.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
@@ -222,8 +222,8 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return a SELECT for each table, for views that show only these domains or hide them."""
-    # A view accepts no bound parameters.
+    """Return the SELECT of each table's view, which shows only these domains or hides them."""
+    # Domains are inserted as quoted text, because a view accepts no bound parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"
     in_domains = f"{'NOT ' if hidden else ''}IN ({', '.join(texts)})"

@@ -1,8 +1,8 @@
 """Changes of memory: each is redacted, sanitised, applied and logged in one transaction.
 
-A change of the graph that specifies no database goes to the database with its entities, else to the
-project's. Many entities and relations are loaded by few operations of limited size, so that other
-processes wait only briefly for the lock, and each can be undone.
+A graph change that specifies no database goes to the database that has its entities, otherwise to
+the project's. A large import is split into operations of limited size, so that other processes wait
+only briefly for the lock, and each operation can be undone.
 """
 
 import json
@@ -20,27 +20,27 @@ from memory_fabric.store.operations.kinds import KINDS
 from memory_fabric.text import encodable, name_key, unfenced
 
 Item = Entity | Relation
-# The size limits of each operation that loads a part of a graph.
+# The maximum number of items and characters in an operation that imports part of a graph.
 BATCH_ITEMS, BATCH_CHARS = 2000, 4 << 20
 
 
 def cleaned(payload: Payload) -> Json:
-    """Return the payload in storable form: without secrets and block markers, in valid UTF-8."""
+    """Return the payload without secrets and memory-block markers, in valid UTF-8, for storage."""
     return dict(_harmless(redacted_object(payload)))
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Return the provenance without secrets, in valid UTF-8; its names come from outside."""
+    """Return the provenance without secrets, in valid UTF-8, because clients supply its names."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
-    """Apply an operation, at most once by id, and return its result, durable on return.
+    """Apply an operation durably and return its result; apply no id twice.
 
-    An operation that changes nothing, such as a repeated reading, is not logged. Neither is a
-    deletion without effect if it `is_new`; a deletion from a journal is logged, so that it never
-    deletes rows that are created later. Returns `{"applied_before": True}` for a known id. Raises
-    NotFound, BadInput, StoreUnavailable; nothing has changed then.
+    An operation that changes nothing, such as a repeated reading, is not logged. A deletion without
+    effect is logged only if it comes from a journal (is not new): because its id is then known, it
+    cannot delete newer rows when it is read again. Returns `{"applied_before": True}` for a known
+    id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -64,7 +64,7 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
-    # The log must not copy the text of a kind that is not logged, which expires or is others' own.
+    # Some kinds are not logged, because their texts expire or belong to other users.
     if KINDS[operation.kind].is_logged and not (is_idle or is_local(operation)):
         by = operation.provenance
         c.execute(
@@ -81,8 +81,8 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Verify a change (BR-9); return its result with `variants` of new names and `orphans` instead
-    of `touched`. Raises StoreUnavailable, which rolls all back, if a row cannot be read.
+    """Verify a change (BR-9) and remove `touched` from its result; return what the result lacks:
+    `variants` of new names, or `orphans`. Raises StoreUnavailable if an entity cannot be read.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -124,7 +124,7 @@ def as_object(operation: Operation) -> Json:
 
 
 def from_object(value: Payload) -> Operation | None:
-    """Return the sanitised operation in a line, which anyone may have edited; None if invalid."""
+    """Parse and sanitise a line's operation, because anyone may have edited it; None if invalid."""
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")
     if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
@@ -156,11 +156,11 @@ def names_in(kind: str, payload: Payload) -> list[str]:
 def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Split a change by database; return pairs of database and part.
+    """Split a change by database; return pairs of a database's kind and its part of the payload.
 
-    `living` maps each readable database to those `names_in` the change that it has; the
-    `unavailable` databases cannot be opened now. Deletions apply to every database. An observation
-    of an unknown entity is assigned to an unavailable database, or else raises NotFound.
+    `living` maps each readable database to the names from the change that exist in it;
+    `unavailable` ones cannot be opened now. Deletions apply to every database. An observation of an
+    unknown entity is assigned to an unavailable database; if there is none, NotFound is raised.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -182,7 +182,7 @@ def split(
 
 
 def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
-    """Combine the results of the parts: lists in the requested order, counts added."""
+    """Combine the results of a split change: lists in the requested order, counts as sums."""
     whole: dict[str, Any] = {}
     for result in results:
         for name, value in result.items():
@@ -196,7 +196,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         return {"deleted": 0} | whole
     if len(results) > 1:
         field, fields = KINDS[kind].answers
-        # An item may be requested several times: the first result belongs to the first request.
+        # The same item may be requested twice: the first result belongs to the first request.
         positions: dict[tuple[str, ...], list[int]] = {}
         for position, item in reversed(list(enumerate(payload[KINDS[kind].items[0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)
@@ -207,7 +207,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
 
 
 def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield operations (kind, payload) that create these items in order, each of limited size."""
+    """Yield operations of limited size, as (kind, payload), that create these items in order."""
     batch: list[Any] = []
     chars = 0
     for item in chain(items, (None,)):
@@ -224,11 +224,11 @@ def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, An
 
 
 def entity_object(entity: Entity) -> Json:
-    """Return the entity in the form of an item of `create_entities`."""
+    """Return the entity as an item for the operation `create_entities`."""
     texts = list(entity.observations)
     return {"name": entity.name, "entityType": entity.type, "observations": texts}
 
 
 def relation_object(relation: Relation) -> Json:
-    """Return the relation in the form of an item of `create_relations`."""
+    """Return the relation as an item for the operation `create_relations`."""
     return {"from": relation.source, "to": relation.target, "relationType": relation.type}

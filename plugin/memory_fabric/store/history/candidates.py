@@ -1,4 +1,4 @@
-"""Candidates: records that wait for confirmation: heard but not noted, or old and unconfirmed."""
+"""Candidates: records that await confirmation (never noted, or old and never confirmed)."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 MAX_LISTED = 200
 _CANDIDATE = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
-# Notes from earlier releases with the user's trust, but without the user's words or acts.
+# Condition for old notes with the user's trust, but without a quotation or action of the user.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -24,7 +24,7 @@ _WITHOUT_WORDS = (
     "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
     f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
-# Statements by the assistant alone that nobody has used or repeated.
+# Condition for notes of the assistant alone that nobody has used or repeated.
 _UNCONFIRMED = (
     f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 AND NOT EXISTS (SELECT 1 "
     "FROM injections AS i WHERE i.memory = 'record:' || records.id AND i.channel = 'pull') "
@@ -40,13 +40,13 @@ def waiting(memory: Memory) -> list[Record]:
 
 
 def said_again(candidate: Record) -> int:
-    """Return the count of other sessions in which the user said nearly the same."""
+    """Return the count of other sessions in which the user said it again in similar words."""
     times = candidate.evidence.get(AGAIN)
     return times if isinstance(times, int) else 0
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Save that the session was shown these candidates, so that a repetition confirms nothing."""
+    """Record that the session saw these candidates; repeating them there then confirms nothing."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -55,8 +55,8 @@ def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
 
 
 def named(memory: Memory, text: str) -> Record:
-    """Return the candidate whose id is or ends with this text. Raises NotFound, BadInput."""
-    from memory_fabric.store.history import resolve  # late: not needed at a session's start
+    """Return the candidate whose id equals or ends with the text. Raises NotFound, BadInput."""
+    from memory_fabric.store.history import resolve  # imported late: not for a session's start
 
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":
@@ -81,7 +81,7 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
 
 
 def distrust_without_words(memory: Memory) -> int:
-    """Lower the trust of notes without the user's words to the assistant's; return their count."""
+    """Set the trust of notes without a quotation of the user to `assistant`; return their count."""
     writable = (db for db in memory.databases() if not db.read_only)
     return sum(_demote(memory, db, _WITHOUT_WORDS, "", {"trust": "assistant"}) for db in writable)
 

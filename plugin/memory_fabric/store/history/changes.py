@@ -13,7 +13,7 @@ from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records
 from memory_fabric.text import cut, one_line
 
-# Displayed short ids have eight characters; several ids often match fewer than six.
+# The shortest part of an id that is accepted; displayed short ids have eight characters.
 MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
 # The kind of the operation that begins a run over past sessions.
@@ -23,8 +23,8 @@ _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "int
 
 
 class Change(NamedTuple):
-    """One logged operation; `by` is its provenance, and applying `inverse` undoes it. `what` is a
-    phrase that describes it, if `trace` returned the change.
+    """One logged operation. `by` is its provenance; applying `inverse` undoes it. `what` describes
+    the operation in a phrase, but is empty unless `trace` set it.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if the change only set a staged record's trust: both are undone as one."""
+        """Return True if this only sets a staged record's trust, and is undone with that record."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -56,7 +56,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return the operations that match a condition, newest first; `undone` are ids, if known."""
+    """Return matching operations, newest first; `undone` may give the ids of undone operations."""
     if undone is None:
         ids_undone: set[str] = set()
         for id_, target in database.rows(
@@ -79,7 +79,7 @@ def read(
 
 
 def find(memory: Memory, store: str, id_: str) -> Change | None:
-    """Return the operation with this id in one database, or None; its `undone` is not looked up."""
+    """Return a database's operation with this id, or None; its `undone` is always False."""
     database = memory.database(store, create=False)
     return next(iter(read(database, "id = ?", (id_,), 1, frozenset()) if database else ()), None)
 
@@ -94,7 +94,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes by time, but keep each database's own order, because a queue may delay some."""
+    """Sort by time, but keep each database's log order, because a queue may delay some changes."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -118,9 +118,9 @@ def by_id(memory: Memory, text: str) -> Change:
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
     """Return the changes that are undone together with this one, newest first.
 
-    These are the others of its batch, and all changes of a statement that a note of the batch
-    replaced. A change of a run over past sessions that the user selected (`is_named`) is undone
-    alone, unless it began the run.
+    These are the other changes of its batch, and all changes of statements that a note of the batch
+    replaced. If the user selected a change (`is_named`) of a run over past sessions, it is undone
+    alone, unless it is the change that began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -150,7 +150,7 @@ def of_batch(memory: Memory, batch: str) -> list[Change]:
 
 
 def summary(change: Change, find: Callable[[str], Change | None]) -> str:
-    """Describe a change, such as `added 2 observations to Redis`. `find` looks up a change."""
+    """Describe a change, such as `added 2 observations to Redis`. `find` returns a change by id."""
     undos = 0
     while change.kind == "undo" and (target := find(str(change.payload.get("operation", "")))):
         change, undos = target, undos + 1
@@ -166,7 +166,7 @@ def who(by: Payload) -> str:
 
 
 def entity_names(change: Change) -> list[str]:
-    """Return the possible names of entities that a change affects, each once."""
+    """Return all names in a change that may be names of affected entities, each once."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return list(dict.fromkeys(name for part in parts for name in _names(part)))
 
@@ -189,7 +189,7 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(part) if isinstance(part, Mapping) else ()
     if not isinstance(value, Mapping):
         return
-    # These are the ends of a relation's row; elsewhere, `source` is the channel of a statement.
+    # In a relation, `source` is an entity; elsewhere, `source` is the channel of a statement.
     if "source" in value and "target" in value:
         yield from _texts([value["source"], value["target"]])
     for field, part in value.items():

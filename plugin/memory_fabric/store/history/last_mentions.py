@@ -1,4 +1,4 @@
-"""The age of entities and records: the time of the last statement about each, and its kind."""
+"""The age of entities and records: the time at which each was last stated, and where."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
 
 KINDS = ENTITY, RECORD = "entity", "record"
-# Condition for records that pruning may suggest: valid, own, not pinned, and without an end date.
+# Condition for records that pruning may suggest: active, own, neither pinned nor ended nor local.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
@@ -16,7 +16,7 @@ _PRUNABLE = (
 _STATED_AT = (
     f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
 )
-# These select the fields of AgedMemory in order, from `row`.
+# The two queries select the fields of AgedMemory in order, beginning with `row`.
 _RECORDS = f"SELECT seq, '', type, {_STATED_AT.format('')} AS at, id, sightings FROM records"
 _ENTITIES = """
     SELECT e.id, e.name, e.type,
@@ -41,11 +41,12 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record with the time of its last mention, and values that reveal a change.
+    """An entity or record with the time of its last mention, and values that show if it has
+    changed.
 
-    `kind` is "entity" or "record", `id` a record's id. `newest` is the row number of an entity's
-    newest observation, or the count of sessions that stated a record; `linked` is the row number of
-    an entity's newest relation, and `relations` their count.
+    `kind` is "entity" or "record"; `id` is set for records only. `newest` is the row number of an
+    entity's newest observation, or the count of sessions that stated a record; `linked` is the row
+    number of its newest relation, and `relations` is their count.
     """
 
     kind: str
@@ -63,7 +64,7 @@ class AgedMemory(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The time of the newest valid record of a type about an entity, and True if one is pinned."""
+    """The time of an entity's newest valid record of a type; True if such a record is pinned."""
 
     type: str
     at: str
@@ -77,13 +78,13 @@ def entities(db: Database, before: str) -> list[AgedMemory]:
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
-    """Return own valid records from before a time, neither pinned nor local, without texts."""
+    """Return the prunable records that were last stated before a time; their texts are unset."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [AgedMemory(RECORD, db.kind, *row) for row in rows]
 
 
 def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
-    """Return the mentions of each entity in valid records, one for each type, by row number."""
+    """Map each entity's row number to its mentions in valid records, one for each record type."""
     by_entity: dict[int, list[Mention]] = {}
     for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
         by_entity.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
@@ -91,7 +92,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Return an aged memory with its (last) text, cut, and an entity's count of relations."""
+    """Fill in a record's text, or an entity's newest observation and relation count; cut texts."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
@@ -109,7 +110,7 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
 
 
 def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
-    """Return the current state of each memory, or None if deleted, superseded or pinned since."""
+    """Return the current state of each memory; None if it was deleted, superseded or pinned."""
     numbers = {kind: json.dumps([a.row for a in memories if a.kind == kind]) for kind in KINDS}
     of_shown = "IN (SELECT value FROM json_each(?))"
     entities = db.rows(f"{_ENTITIES} WHERE e.id {of_shown} GROUP BY e.id", (numbers[ENTITY],))

@@ -13,7 +13,7 @@ from memory_fabric.text import name_key
 
 
 class Part(NamedTuple):
-    """An entity of a merge, the counts of its observations and relations, and its database."""
+    """An entity in a merge, with the counts of its observations and relations, and its database."""
 
     name: str
     type: str
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
 
 class Aliases(NamedTuple):
-    """The aliases of an entity; `refused` maps names that could not be added to the reasons."""
+    """The aliases of an entity; `refused` maps each name that could not be added to the reason."""
 
     entity: str
     names: tuple[str, ...]
@@ -63,13 +63,13 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
 
 def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
-    """Merge in one operation; the other names become aliases. Raises StoreUnavailable, NotFound."""
+    """Carry out a merge; the other names become aliases. Raises StoreUnavailable, NotFound."""
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
     return memory.write("merge", payload, by, store=planned.into.store)
 
 
 def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Add aliases; return all of the entity and the refused names. Raises NotFound, BadInput."""
+    """Add aliases; return all the entity's aliases and refused names. Raises NotFound, BadInput."""
     part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, by, store=part.store)
@@ -78,7 +78,7 @@ def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenanc
 
 
 def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Remove aliases; return the remaining ones. Raises NotFound if none was an alias."""
+    """Remove aliases; return the remaining ones. Raises NotFound if no name was an alias."""
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in keys for name in names):
@@ -91,7 +91,7 @@ def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Proven
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
-    """Return the aliases of one entity, or of each entity that has aliases, by entity name."""
+    """Return the aliases of one entity, or of all entities that have any, sorted by entity name."""
     if entity:
         part, database = _find_entity(memory, entity)
         return [_aliases_of(database, part.name)]

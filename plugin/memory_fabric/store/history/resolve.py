@@ -20,24 +20,24 @@ _SHORT_ID = re.compile(rf"[0-9a-f]{{{MIN_ID_CHARS},5}}")
 
 
 def looks_like_id(text: str) -> bool:
-    """Return True if a text can only be an id, by its characters and length."""
+    """Return True if a text has the characters and the length of an id."""
     return _ID.fullmatch(text.strip()) is not None
 
 
 def means_id(memory: Memory, text: str) -> bool:
-    """Return True if a text can only be an id, or is the short end of one and no entity's name."""
+    """Return True if a text looks like an id, or ends a record's id and is no entity's name."""
     if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
         return looks_like_id(text)
     return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
 
 
 def id_part(text: str) -> str:
-    """Return the part of an id that was typed, without characters that are special in a query."""
+    """Return the typed part of an id, without characters that are special in an SQL pattern."""
     return text.strip().removeprefix("record:").replace("%", "").replace("_", "")
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return the record whose id ends with a text, sessions, store. Raises NotFound, BadInput."""
+    """Return (record, sessions, store) for the end of a record's id. Raises NotFound, BadInput."""
     ending = id_part(text)
     matches = [
         (record, seen_in, database.kind)
@@ -64,7 +64,7 @@ def no_such_entity(name: str) -> NotFound:
 
 
 def several_ids(text: str, ids: Any) -> BadInput:
-    """Return the error for a text that is the end of several ids."""
+    """Return the error for a text with which several ids end."""
     listed = ", ".join(ids)
     return BadInput("id", f"{text!r} fits several ids: {listed}.", remedy="Type more of the id.")
 
@@ -80,7 +80,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return all names of the entities that a text means in any spelling, and the text itself."""
+    """Return all names of the entities that a text names in any spelling, and the text itself."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -98,13 +98,13 @@ def aliases_of(database: Database, name: str) -> list[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Return the tiers that contain a record now: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return the tiers that now contain a record: graph, queue, decisions.jsonl, MEMORY.md."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # too large to be a queue
+            continue  # unreadable, or too large to be a queue
         payloads = [line.get("payload") for line in waiting]
         changed = [p.get("record") for p in payloads if isinstance(p, dict)]
         if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):
@@ -129,7 +129,7 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
 
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
-    """Pin a record for every session's start, or unpin it. Raises NotFound, StoreUnavailable."""
+    """Pin a record to every session's start, or unpin it if `off`; return the changed record."""
     record, seen_in, store = record_by_id(memory, name)
     pinned = record._replace(pinned=not off)
     if pinned != record:
@@ -139,7 +139,7 @@ def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Reco
 
 
 def record_json(record: Record) -> dict[str, Any]:
-    """Return the record as a JSON object for people and programs, without empty fields."""
+    """Return the record as a JSON object for output, without empty fields."""
     whole = records.as_object(record)
     whole["short_id"] = short_id(record.id)
     whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
@@ -150,7 +150,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return a checksum (eight digits) of the fields that people decide on, without counters."""
+    """Return an eight-digit checksum of the fields on which a user's decision about it depends."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

@@ -14,18 +14,18 @@ from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Limit of the operations that are read for one history; older ones are ignored.
+# The maximum number of operations read for one history; older operations are ignored.
 MAX_LOOKED_AT = 10_000
-# SQLite refuses expressions that are nested deeper than a thousand.
+# Search texts per query: SQLite refuses expressions nested deeper than a thousand levels.
 NEEDLES_AT_ONCE = 200
-# A past session that a run (store.operations.learn) has only read: no hook ran in it.
+# Condition: a run over past sessions (store.operations.learn) read the session; no hook ran in it.
 _ONLY_LEARNED = (
     "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
     "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "
     "AND json_extract(value, '$[1]') = -1))"
 )
 _SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
-# The ids of records that state an observation about the entity with this name.
+# A query for the ids of records that state an observation about the entity with this name.
 _STATING = (
     "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
     "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
@@ -81,7 +81,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """Entities that a record created, entities that existed before, and counts of its claims."""
+    """The entities that a record created or found, and counts of its observations and relations."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def as_json(change: Change) -> Json:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[Change]:
-    """Return changes of one entity or record, even if deleted, or all changes; newest first."""
+    """Return changes, newest first: of one entity or record, even a deleted one, or all if None."""
     listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
     return [described(memory, change) for change in listed[:limit]]
 
@@ -123,7 +123,7 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
 
 
 def described(memory: Memory, change: Change) -> Change:
-    """Return a change with a phrase that describes it, redacted by the current rules."""
+    """Return the change with `what` set to a description, redacted by the current rules."""
     phrase = changes.summary(change, lambda id_: changes.find(memory, change.store, id_))
     return change._replace(what=redact.without_secrets(phrase))
 
@@ -144,7 +144,7 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return injections into main conversations, except copies: session, memory, channel, time."""
+    """Return (session, memory, channel, time) of main conversations' injections, without copies."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
@@ -161,13 +161,13 @@ def sessions(databases: Iterable[Database]) -> set[str]:
 
 
 def span(databases: Iterable[Database]) -> tuple[str, str]:
-    """Return the times at which a hook first and last ran in these databases; empty if none did."""
+    """Return the times at which a hook first and last used these databases; '' if none ever did."""
     spans = [row for database in databases if (row := database.row(_SPAN)) and row[0]]
     return min((row[0] for row in spans), default=""), max((row[1] for row in spans), default="")
 
 
 def transcript_folders(databases: Iterable[Database]) -> list[str]:
-    """Return the folders in which the client stores the transcripts of these sessions."""
+    """Return the folders in which the client stores the transcripts of the databases' sessions."""
     query = "SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''"
     paths = [path for database in databases for (path,) in database.rows(query)]
     return list(dict.fromkeys(map(os.path.dirname, paths)))
@@ -229,7 +229,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # a merge adds the entity's former names
+    while searched != names | ids:  # repeated, because a merge adds the entity's former names
         searched, endings = names | ids, tuple(ids)
         for change in _mentioning(memory, ids, names):
             texts = (text for part in (change.payload, *change.inverse) for text in _texts(part))
@@ -243,7 +243,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
 
 
 def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
-    """Return operations whose JSON has a string equal to a name, or one that ends with an id."""
+    """Return operations whose JSON contains a string that equals a name or ends with an id."""
     patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
     patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
     either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"

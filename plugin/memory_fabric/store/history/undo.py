@@ -10,7 +10,7 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Excludes operations without effect, that cannot be undone, or from the user's other machines.
+# Excludes undos, operations that cannot be undone, and operations of the user's other machines.
 _NOT_LAST = (
     "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]' "
     f"AND json_extract(provenance, '$.origin') <> '{OTHER_MACHINE}'"
@@ -22,7 +22,7 @@ _UNDO_OF = (
 
 
 class Undone(NamedTuple):
-    """The result of undoing a change: `by` is the undo's id, `because` says why it failed."""
+    """The result of undoing a change: the id of the undo (`by`), or the reason why it failed."""
 
     change: Change
     by: str = ""
@@ -52,7 +52,7 @@ def of_session(memory: Memory, session: str) -> list[Change]:
 
 
 def of_step(memory: Memory, name: str) -> list[Change]:
-    """Return the changes of a named step that are not undone, newest first. Raises NotFound."""
+    """Return the changes of `--step NAME` that are not undone, newest first. Raises NotFound."""
     listed = [change for change in changes.of_batch(memory, name) if not change.undone]
     if not listed:
         problem = f"No change was made with --step {name}, or it is undone already."
@@ -73,9 +73,9 @@ def prospect(change: Change) -> str:
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Undo changes in this order; results have the reasons of failures. Raises StoreUnavailable."""
+    """Undo the changes in the given order; return a result for each. Raises StoreUnavailable."""
     results = []
-    # An undo of changes of a batch gets its own batch, so that it can be undone as a whole.
+    # An undo of changes from a batch gets its own batch, so that it can be undone as a whole.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
@@ -85,7 +85,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # If the undo is queued, it may not be possible to open the database.
+        # If the undo was queued, it may be impossible to open the database.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))
