@@ -1,1 +1,1 @@
-"""Sessions, prompts as typed, and texts that sessions were shown."""
+"""Sessions, the user's prompts, and texts that were shown to sessions."""

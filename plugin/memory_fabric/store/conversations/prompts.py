@@ -1,4 +1,4 @@
-"""The user's prompts as typed, which come from the hook, never from transcripts; stored turns."""
+"""The user's prompts, which the hook supplies (transcripts never do), and the stored turns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
-# The origins of a prompt: STAGED until its entry appears in the transcript; then TYPED, or
-# BY_MACHINE for a program's; CHOSEN for a click on an option that the assistant wrote.
+# The origins of a prompt: STAGED until it appears in the transcript, then TYPED, or BY_MACHINE if a
+# program sent it, or CHOSEN if the user clicked an option that the assistant offered.
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 
 
 class Prompt(NamedTuple):
-    """One prompt: number, time (ISO 8601), text without secrets and pasted parts, and origin."""
+    """A prompt: its number, time (ISO 8601), origin, and text without secrets and pasted parts."""
 
     seq: int
     at: str
@@ -24,9 +24,9 @@ class Prompt(NamedTuple):
 
 
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
-    """Save a prompt, unless it is saved already. The newest MAX_KEPT prompts are kept."""
+    """Save a prompt unless it is already saved; keep the session's newest MAX_KEPT prompts only."""
     with db.transaction(durable=False) as c:
-        # The hook may run a second time for an event that was interrupted.
+        # The hook may run a second time for an interrupted event.
         existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         c.execute(
             "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
@@ -41,7 +41,7 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
-    """Copy prompts typed in other sessions to a fork, whose transcript repeats them."""
+    """Copy prompts typed in other sessions to a forked session, whose transcript repeats them."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT INTO prompts (session, created_at, text, origin, answered) "
@@ -53,33 +53,33 @@ def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
 
 
 def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
-    """Return the session's prompts up to a time (ISO 8601; '': all prompts), newest first."""
+    """Return the session's prompts up to a time (ISO 8601; '' means all prompts), newest first."""
     wanted = "(?2 = '' OR created_at <= ?2) ORDER BY created_at DESC, seq DESC"
     return [Prompt(*row) for row in db.rows(f"{_OF_SESSION} AND {wanted}", (session, until))]
 
 
 def unanswered(db: Database, session: str) -> list[Prompt]:
-    """Return the session's prompts whose turn has not ended yet, oldest first."""
+    """Return the session's prompts that are not marked as answered, oldest first."""
     rows = db.rows(f"{_OF_SESSION} AND answered = 0 ORDER BY seq", (session,))
     return [Prompt(*row) for row in rows]
 
 
 def settle(db: Database, prompt: Prompt, origin: str) -> None:
-    """Save a prompt's origin, which is known once its entry appears in the transcript."""
+    """Save a prompt's origin, which is known only after the prompt appears in the transcript."""
     with db.transaction(durable=False) as c:
         c.execute("UPDATE prompts SET origin = ? WHERE seq = ?", (origin, prompt.seq))
 
 
 def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
-    """Save that the turns of these prompts have ended."""
+    """Mark these prompts as answered, because their turns have ended."""
     with db.transaction(durable=False) as c:
         ended = [(prompt.seq,) for prompt in prompts]
         c.executemany("UPDATE prompts SET answered = 1 WHERE seq = ?", ended)
 
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the previous session and its last turns (role, text, time), newest first."""
-    # A session that began later runs at the same time, and is not the previous one.
+    """Return the id of the previous session and its last turns (role, text, time), newest first."""
+    # A session that began after this one runs in parallel, so it is not the previous one.
     last = db.row(
         "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
         "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
@@ -95,7 +95,7 @@ def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[s
 
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
-    """Return the prompts of other sessions that best match a query, at most one of each session."""
+    """Return the prompts of other sessions that best match a query, at most one per session."""
     rows = db.rows(
         "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
         "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
@@ -106,7 +106,7 @@ def matching_elsewhere(db: Database, match: str, session: str, most: int) -> lis
 
 
 def newest_of_all(db: Database, most: int) -> list[tuple[int, str, str, str, str]]:
-    """Return the user's newest turns of all sessions: number, session, text, time and domain."""
+    """Return the user's newest turns in all sessions as (number, session, text, time, domain)."""
     return db.rows(
         "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
         "ORDER BY created_at DESC, id DESC LIMIT ?",
@@ -125,7 +125,7 @@ def answered_before(db: Database, session: str, number: int) -> str:
 
 
 def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
-    """Return (id, begin) of stored sessions that began before a time ('': all), newest first."""
+    """Return (id, start) of sessions with turns that began before a time, or all; newest first."""
     return db.rows(
         "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
         "HAVING ? = '' OR began < ? ORDER BY began DESC",
@@ -134,6 +134,6 @@ def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
 
 
 def turns_of(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return role and text of each turn of a session, oldest first."""
+    """Return (role, text) of each turn of a session, oldest first."""
     query = "SELECT role, text FROM episodes WHERE session = ? ORDER BY created_at, id"
     return db.rows(query, (session,))

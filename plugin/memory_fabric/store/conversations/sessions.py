@@ -1,5 +1,5 @@
 """Sessions: times, injection ledger, open tasks, `checkpoint` (the state for a compaction), and
-`block` (the notes that one reading of the transcript saves for the next).
+`block` (notes that one reading of the transcript saves for the next reading).
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from memory_fabric.store.queries.conditions import marks
 
 # After this many prompts, a memory may be injected again, because it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
-# A task whose subagent has not started is dropped after this many newer tasks.
+# A task whose subagent has not started is deleted after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Stands for an agent without an id in the list of agents that were offered a task.
+# Represents an agent without an id in the list of agents that were offered a task.
 NAMELESS = "?"
-# Fields of a session's notes: prompts that the assistant scheduled; True if it asked something.
+# Keys of a session's notes: the prompts that the assistant scheduled; True if it asked something.
 SCHEDULED, ASKS = "scheduled", "asks"
-# A part of an injected text: its memory or '', its kind, its count of characters (`worth`).
+# A part of an injected text: the memory's ledger id or '', its kind, its length (`worth.Item`).
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of ledger entries for records that a session's notes ended; with the channel "session",
-# a later session was informed.
+# The prefix of ledger entries for records that a session's notes ended. An entry with the channel
+# "session" means that a later session was informed.
 CLOSED = "closed:"
-# The field of a session's notes with feedback for its assistant (parts that end with 1 after they
-# were shown), and the count of parts that are kept.
+# The key in a session's notes for feedback to its assistant (parts that end with 1 once they were
+# shown), and the maximum number of parts.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
@@ -50,7 +50,7 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Register a past session as ended, for the run `batch`; return the offset of its reading."""
+    """Register a past session as ended, for the run `batch`; return the offset already read."""
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
@@ -66,7 +66,7 @@ def adopt(
 
 
 def finish(db: Database, session: str) -> None:
-    """Save that a run over past sessions has finished a session, which `adopt` registered."""
+    """Record that a run over past sessions has finished reading a session registered by `adopt`."""
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     with db.transaction(durable=False) as c:
@@ -74,7 +74,7 @@ def finish(db: Database, session: str) -> None:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Return the offset up to which each session was read; -1 if a run has not finished it."""
+    """Map each session to the offset up to which it was read; -1 if a run has not finished it."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
@@ -83,7 +83,7 @@ def read_to(db: Database) -> dict[str, int]:
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
-    """Return other sessions that have not ended as (id, transcript, last seen at), newest first."""
+    """Return (id, transcript, last seen at) of other sessions that have not ended, newest first."""
     return db.rows(
         "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
         "AND id <> ? AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
@@ -92,7 +92,7 @@ def unfinished(
 
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
-    """Return the count of other sessions, up to `most`, that have changed files since then."""
+    """Count other sessions, up to `most`, that were active after `since` and have changed files."""
     worked = (
         "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
         "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?"
@@ -101,28 +101,28 @@ def worked_since(db: Database, since: str, session: str, most: int) -> int:
 
 
 def field(db: Database, session: str, name: str) -> Any:
-    """Return a column of a session's row; None for an unknown session."""
+    """Return a column of the session's row; None if the session is unknown."""
     row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))
     return row[0] if row else None
 
 
 def set_fields(db: Database, session: str, **fields: Any) -> None:
-    """Set columns of a session's row, if the row exists."""
+    """Set columns of the session's row, if the row exists."""
     names = ", ".join(f"{name} = ?" for name in fields)
     with db.transaction(durable=False) as c:
         c.execute(f"UPDATE sessions SET {names} WHERE id = ?", (*fields.values(), session))
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript path, and the time of its session block; '' if unknown."""
+    """Return a session's transcript path and the time of its session block; '' if not known."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(
     db: Database, session: str, min_task_chars: int
 ) -> tuple[str, bool, str, int, bool] | None:
-    """Return the time of a session's first event, True if its session block was shown, the time of
-    its last compaction or '', its count of prompts, and True if one has `min_task_chars`; or None.
+    """Return a session's start time, True if its session block was shown, its last compaction's
+    time or '', its number of prompts, and True if one has `min_task_chars`; None if it is unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -135,14 +135,14 @@ def state_of(
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the memories, of these names, that were ever shown to this agent of a session."""
+    """Return those of the named memories that this agent of the session has ever been shown."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
-    """Return the ids of memories still in the context of a session's model, or of this agent."""
+    """Return the ids of memories that are still in the context of a session, or of its agent."""
     rows = db.rows(
         "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
         "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
@@ -166,10 +166,10 @@ def record_injections(
 ) -> None:
     """Add injected memories to the ledger after the output was written; create the session's row.
 
-    `told` are the items of the text: memory or '', kind, characters (`worth`). The channel "prompt"
-    also counts a prompt and drops open tasks, whose agents never started. With `loaded`, the
-    session block was part of the output. With `anew`, earlier injections are removed, because a
-    compaction may have removed them from the context.
+    `told` lists the parts of the output (`worth.Item`). The channel "prompt" also counts a prompt
+    and deletes open tasks, because their agents never started. `loaded` means that the output
+    contained the session block. With `anew`, earlier injections are deleted, because a compaction
+    may have removed them from the context.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -193,13 +193,13 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Save items (`worth`) that a session was shown, without entries in the injection ledger."""
+    """Save parts of a text (`worth.Item`) shown to a session, but not in the injection ledger."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
 
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
-    """Save that a session's notes have ended these records, so that other sessions are informed."""
+    """Record that a session's notes ended these records, so that other sessions are informed."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
@@ -208,7 +208,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions ended, unless shown since; newest first."""
+    """Return (id, time) of records that other sessions ended, unless announced; newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -228,7 +228,7 @@ def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> 
 
 
 def feedback(db: Database, session: str) -> list[list[Any]]:
-    """Return the feedback that the session's assistant has not seen yet; usually there is none."""
+    """Return the feedback that the session's assistant has not seen yet, usually an empty list."""
     untold = (
         f"CASE WHEN instr(block, '\"{FEEDBACK}\"') AND json_valid(block) THEN "
         f"(SELECT json_group_array(json(value)) FROM json_each(block, '$.{FEEDBACK}') "
@@ -239,7 +239,7 @@ def feedback(db: Database, session: str) -> list[list[Any]]:
 
 
 def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None:
-    """Save that these parts of the feedback were shown to the session's assistant."""
+    """Record that the session's assistant was shown these parts of the feedback."""
     keys = {part[0] for part in told}
     with db.transaction(durable=False) as c:
         parts = load_notes(db, session).get(FEEDBACK, [])
@@ -257,8 +257,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Return a map from the uuid of each stored turn to its session; and, because a copy may have
-    another uuid, a map from (role, time) to the (session, text) of each stored turn.
+    """Return two maps of stored turns: from the uuid to the session; and, because a copy of a turn
+    may have another uuid, from (role, time) to a list of (session, text).
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -278,13 +278,13 @@ def known_turns(
 
 
 def count_sessions(db: Database, most: int) -> int:
-    """Return the count of sessions with turns, counting at most `most` of them."""
+    """Return the number of sessions with stored turns, but at most `most`."""
     row = db.row(f"SELECT count(*) FROM (SELECT DISTINCT session FROM episodes LIMIT {most})")
     return int(row[0]) if row else 0
 
 
 def answer_to(db: Database, turn: str) -> str:
-    """Return the last answer to a request (by id) that precedes the next request; '' if none."""
+    """Return the last answer to the request with this id, before the next request; '' if none."""
     row = db.row(
         "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
         "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
@@ -297,7 +297,7 @@ def answer_to(db: Database, turn: str) -> str:
 
 
 def copy_ledger(db: Database, parent: str, child: str) -> None:
-    """Copy the injection ledger of the parent session to its fork."""
+    """Copy the injection ledger of a session to the session that was forked from it."""
     with db.transaction(durable=False) as c:
         c.execute(
             "INSERT OR IGNORE INTO injections (session, agent, memory, prompt, channel, "
@@ -308,8 +308,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete sessions last seen before a time with all their data, and older injected items. A
-    row is kept while its transcript exists, because it contains the offset of its last reading.
+    """Delete injected items from before a time, and the data of sessions last seen before then. A
+    session's row is kept while its transcript exists, because it has the offset already read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -324,8 +324,8 @@ def expire(db: Database, before: str) -> None:
 
 
 def save_task(db: Database, task: str, session: str, agent_type: str, text: str, now: str) -> None:
-    """Save the prompt of a task, without secrets, until the task's subagent starts."""
-    from memory_fabric.store.write import cleaned  # slow to import: only needed with a task
+    """Save a task's prompt, without secrets, until the subagent that gets the task starts."""
+    from memory_fabric.store.write import cleaned  # imported late: slow, and only for tasks
 
     with db.transaction(durable=False) as c:
         c.execute(
@@ -343,7 +343,7 @@ def save_task(db: Database, task: str, session: str, agent_type: str, text: str,
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return tasks of an agent type since then: id, prompt, agents offered it; oldest first."""
+    """Return tasks of an agent type as (id, prompt, agents offered the task), oldest first."""
     rows = db.rows(
         "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
         "AND created_at >= ? ORDER BY created_at, id",
@@ -355,8 +355,8 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """Save that an agent was offered these tasks, because its start does not show which one is its
-    own. Tasks that were offered to as many agents as there are tasks are deleted.
+    """Record that an agent was offered these tasks, because the event of its start does not show
+    which task it has. When as many agents as tasks have been offered some, the tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -368,14 +368,14 @@ def offer_tasks(
 
 
 def close_tasks(db: Database, tasks: Iterable[str]) -> None:
-    """Delete these tasks, because their agents have started."""
+    """Delete these tasks, because their subagents have started."""
     with db.transaction(durable=False) as c:
         c.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for task in tasks])
 
 
 def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -> None:
-    """Save the state that the session needs after its compaction, without secrets."""
-    from memory_fabric.store.write import cleaned  # slow to import: only needed here
+    """Save, without secrets, the state that the session needs after its compaction."""
+    from memory_fabric.store.write import cleaned  # imported late: slow to import
 
     set_fields(db, session, checkpoint=json.dumps(cleaned(checkpoint), ensure_ascii=False))
 
@@ -387,13 +387,13 @@ def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
 
 
 def load_notes(db: Database, session: str) -> dict[str, Any]:
-    """Return the notes of earlier readings of a session's transcript; empty if there are none."""
+    """Return the notes that earlier readings of a session's transcript saved, or {}."""
     return files.parsed(field(db, session, "block") or "") or {}
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Save a session's notes, without secrets, and other columns. Keep the stored feedback."""
-    from memory_fabric.store.write import cleaned  # slow to import: only needed here
+    """Save a session's notes, without secrets, and other columns; keep the feedback as it is."""
+    from memory_fabric.store.write import cleaned  # imported late: slow to import
 
     # The feedback may have changed since these notes were loaded.
     current = load_notes(db, session).get(FEEDBACK)
@@ -402,7 +402,7 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
 
 
 def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> None:
-    """Save the prompts that the assistant scheduled, and if its last message asks something."""
+    """Save the prompts that the assistant scheduled, and if its last message asks a question."""
     notes = load_notes(db, session)
     if (notes.get(SCHEDULED, []), notes.get(ASKS, False)) != (prompts, asks):
         save_notes(db, session, {**notes, SCHEDULED: prompts, ASKS: asks})
@@ -410,7 +410,7 @@ def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     row = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
-    # If the known transcript exists, the client has not moved it: ignore an event's other path.
+    # If the known transcript exists, the client has not moved it, so ignore another path.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
     c.execute(

@@ -1,5 +1,5 @@
-"""Items of texts that were shown to a model, by ledger id, and outcomes of those that can be
-judged.
+"""The parts of texts that were shown to a model, and whether the model followed them, if that can
+be judged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,20 +9,20 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
-# Kinds of items without a memory: headings and tags, the request for notes, a cue in a prompt.
+# Kinds of parts without a memory: headings and tags, the request for notes, a cue in a prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
-# The channel for answers of the tool `recall`.
+# The channel of texts that the tool `recall` returned.
 ASKED_FOR = "recall"
-# Channels of a rule that refused a call, of a rule that asked the user about a call, and of a fix
-# that was shown when its error occurred again.
+# Channels: a rule that refused a call, a rule that asked the user about a call, and a fix that was
+# shown when its error occurred again.
 HELD, QUESTION, FIX = "held", "asked", "fix"
-# The most memories shown to a session that are judged at the end of a turn, the latest first.
+# At the end of a turn, at most this many memories shown to the session are judged, newest first.
 MAX_JUDGED = 80
 MAX_NAME_CHARS = 40
 
 
 class Item(NamedTuple):
-    """A part of an injected text: the ledger id of its memory or '', its kind, its length."""
+    """A part of an injected text: the memory's ledger id or '', its kind, its length."""
 
     memory: str
     kind: str
@@ -30,11 +30,11 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return a text's parts: the line of each memory, found by short id or name, and the rest."""
+    """Return a text's parts: each memory's line, found by short id or name, and all other lines."""
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        # The text by which the memory's line is found; empty for other kinds of ledger ids.
+        # The line of a memory is found by this name, which is empty for other kinds of ledger ids.
         kind, _, key = memory.partition(":")
         name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
         if memory.startswith(GRAPH):
@@ -48,7 +48,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return shown records (row, id, channel) whose outcome depends on a later call or answer."""
+    """Return shown records (row, id, channel) whose outcome a later call or answer can show."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
@@ -58,7 +58,7 @@ def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
 
 
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
-    """Save, by row number, whether each shown item was followed."""
+    """Save, by row number, whether the model followed each item that it was shown."""
     with db.transaction(durable=False) as c:
         c.executemany(
             "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",

@@ -1,1 +1,1 @@
-"""Files of a home beside its databases: settings, logs, keys, marker files."""
+"""Files in the home folder other than databases: settings, logs, keys, marker files."""

@@ -1,4 +1,4 @@
-"""Callers of the server's tools: saved by a hook before the call, looked up by the server.
+"""Who called a tool of the server: saved by a hook before the call, and looked up by the server.
 
 The client sends the server only the id of a call; its hooks know which session and agent made the
 call (decision 0031). Callers are small files, so that neither hook nor server opens a database.
@@ -12,14 +12,14 @@ from memory_fabric.store import files
 
 FOLDER = "callers"
 MAX_ID_CHARS = 128
-# The user may take this long to permit a call.
+# The user may take up to this long to permit a call.
 MAX_AGE_S = 24 * 3600
-# Seconds between two removals of old files.
+# The interval, in seconds, at which files of old calls are removed.
 CLEAN_UP_EVERY_S = 3600
 
 
 class Caller(NamedTuple):
-    """A session, and the id and type of the agent within it; both empty for the session itself."""
+    """A session, and its agent's id and type; both are empty if the main conversation calls."""
 
     session: str = ""
     agent: str = ""
@@ -27,7 +27,7 @@ class Caller(NamedTuple):
 
 
 def save(home: str, call: str, caller: Caller) -> None:
-    """Save the caller of this call. Raises OSError, and ValueError if the id is not a file name."""
+    """Save the caller of a call. Raises OSError, or ValueError if the call's id is no file name."""
     path = _path(home, call)
     folder = os.path.dirname(path)
     files.make_folder(folder)
@@ -43,7 +43,7 @@ def save(home: str, call: str, caller: Caller) -> None:
 
 
 def load(home: str, call: str) -> Caller | None:
-    """Return the caller of the call with this id; None if none was saved."""
+    """Return the caller that was saved for the call with this id, or None."""
     try:
         fields = files.read_json(_path(home, call))
     except ValueError:

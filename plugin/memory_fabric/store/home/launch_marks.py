@@ -1,13 +1,13 @@
-"""Marker files: `hooks/launch` decides by them, without Python, that a tool call needs no hook.
+"""Marker files by which `hooks/launch` decides, without Python, that a tool call needs no hook.
 
-Beside a database, `has-<kind>` exists while the database has records of that kind (KINDS). The file
-`unbound-rules` holds a checksum of the rules with `When:` that were read when none of them applied
-to a call: while the checksum matches the database, `has-rules` is removed although such rules
-exist. In home, the file `launch/places/<folder>/@project` contains the project of a folder in which
-a session was launched. The launcher ends at once if it knows the folder's project and neither the
-project nor the user has a `has-<kind>` file. A missing `@project` file costs one start of Python,
-which writes the file. Any other missing file is created by the next change of the database, at the
-latest at a session's start.
+Beside a database, the file `has-<kind>` exists while the database has records of that kind (KINDS).
+If no rule with `When:` applies to any call, `has-rules` is removed although rules exist, and the
+file `unbound-rules` stores a checksum of these rules: it is valid until a rule changes. In home,
+the file `launch/places/<folder>/@project` contains the project of a folder in which a session was
+launched. The launcher exits at once if it knows the folder's project and neither the project nor
+the user has a `has-<kind>` file. If the `@project` file is missing, one hook starts Python and
+writes the file. Any other missing file is created by the next change of the database, at the latest
+at a session's start.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-# SQL conditions on the records of a kind, each with a partial index (store/schema.sql). `main`
-# includes the records that views of isolated domains hide.
+# The SQL condition for records of each kind, with a partial index (store/schema.sql). `main`
+# includes records that views hide because their domains are isolated.
 KINDS: Mapping[str, str] = {
     RULES: (
         f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "
@@ -35,21 +35,21 @@ KINDS: Mapping[str, str] = {
 _HELD = "SELECT " + ", ".join(
     f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
 )
-# Stored instead of a project if memory may not be read in a folder, so nothing there needs a hook.
+# Stored instead of a project for a folder where memory may not be read, so that no hook is needed.
 NO_PROJECT = "-"
 LAUNCH, PLACES, PLACE = "launch", "places", "@project"
 
 
 def mark_path(database_path: str, kind: str) -> str:
-    """Return the path of the file that exists while the database has records of the kind."""
+    """Return the path of the file that exists while the database has records of this kind."""
     return os.path.join(os.path.dirname(database_path), f"has-{kind}")
 
 
 def update(connection: sqlite3.Connection, database_path: str) -> None:
-    """Make the marker files match the database, within the caller's transaction, before its commit.
+    """Create or remove marker files to match the database, just before the caller's commit.
 
     The write lock orders updates by several processes. Errors are ignored: a superfluous marker
-    file costs a start of Python, and the next transaction creates a missing one.
+    file only costs a start of Python, and the next transaction creates a missing marker file.
     """
     try:
         for kind, is_held in zip(KINDS, connection.execute(_HELD).fetchone(), strict=True):
@@ -61,7 +61,7 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
             elif kind != RULES or not _is_noted_unbound(connection, database_path):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except (sqlite3.Error, OSError):
-        return  # a failed marker must not fail the change itself
+        return  # without a marker file, the change itself must still succeed
 
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
@@ -69,7 +69,7 @@ def note_unbound(connection: sqlite3.Connection, database_path: str, state: str)
 
     `state` is the result of `state_of_rules` from before the rules were read: if the rules have
     changed since, nothing is recorded. Call this function within a transaction, so that no other
-    process changes a rule meanwhile.
+    process can change a rule at the same time.
     """
     try:
         if not state or state_of_rules(connection) != state:
@@ -89,7 +89,7 @@ def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> boo
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the `When:` texts, which no file may contain; '' if unreadable."""
+    """Return a checksum of the `When:` texts, which must be in no file; '' if unreadable."""
     try:
         rows = connection.execute(
             "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
@@ -98,9 +98,9 @@ def state_of_rules(connection: sqlite3.Connection) -> str:
     except sqlite3.Error:
         return ""
     state = 0
-    for char in str(rows):  # no zlib checksum: importing zlib would slow calls with rules
+    for char in str(rows):  # zlib.crc32 would be slower, because of the import
         state = (state * 31 + ord(char)) % STATES
-    return f"{__version__} {state:x}"  # another release may interpret more rules
+    return f"{__version__} {state:x}"  # another release may read more rules
 
 
 def _unbound_path(database_path: str) -> str:
@@ -108,7 +108,7 @@ def _unbound_path(database_path: str) -> str:
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:
-    """Store the project of a launch folder for the launcher, if it can look up the path."""
+    """Save the project of a launch folder in a file for the launcher, if the path is plain."""
     if not is_plain(folder):
         return
     path, line = place_path(home, folder), f"{project_id}\n"
@@ -131,7 +131,7 @@ def place_path(home: str, folder: str) -> str:
 
 
 def is_plain(folder: str) -> bool:
-    """Return True for an absolute path without `.`, `..` and empty parts, on this machine."""
+    """Return True for an absolute path on this machine, without `.`, `..` and empty parts."""
     drive, path = os.path.splitdrive(folder)
     if len(drive) > 2 or not path.startswith(os.sep):
         return False
@@ -139,7 +139,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove stored projects of launch folders, as after a switch; the next hook restores each."""
+    """Remove all stored projects of launch folders; the next hook in a folder stores it again."""
     for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))
@@ -154,5 +154,5 @@ def _remove(path: str, remove: Callable[[str], None] = os.unlink) -> None:
 
 
 def forget_unbound(database_path: str) -> None:
-    """Remove the checksum of unbound rules; the next hook that reads the rules restores it."""
+    """Remove the file `unbound-rules`; the next hook that reads the rules writes it again."""
     _remove(_unbound_path(database_path))

@@ -1,8 +1,8 @@
-"""Log of the hooks, notices for the user, and marks that one event leaves for a later one.
+"""The hooks' log, notices for the user, and marks (empty files) that one event leaves for another.
 
 The log has one line per problem. A notice waits until an event can show it, and is shown once.
-Marks report failing tiers and lost or late prompts; they are empty files, which can be created even
-on a full disk. A failing tier is reported once, and again only if it has worked in between.
+Marks report failing tiers and lost or late prompts; they can be created even on a full disk. A
+failing tier is reported once, and then only after it has worked again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
 FAULTS_NAME = "faults.log"
-# Follows the event's name in the log line of an event that timed out.
+# In the log line of an event that timed out, this text follows the event's name.
 OUT_OF_TIME = ": out of time: "
 NOTICES, LOCK_S = "notices.jsonl", 0.2
 MARKS, PREFIX = "told", "trouble-"
-# Marks of a prompt that was not saved after its reply, and of one that got no memories in time.
+# Marks for a prompt that was not saved, and for a prompt that got no memories in time.
 LOST_PROMPT, UNTOLD_PROMPT = "lost-prompt", "untold-prompt"
 MAX_NOTICE_CHARS = 300
-# Maps the first words of a failure to an explanation for the user.
+# Maps the first word of a failure to its meaning for the user.
 MEANINGS = {
     "graph": "the graph cannot be written; what is said waits in a queue and is applied later",
     "queue": "changes that wait for the graph cannot be kept or applied",
@@ -47,8 +47,8 @@ LATE_NOTICE = (
 
 
 def note(home: str, data_dir: str, line: str) -> None:
-    """Log a line with the time, in home, else in the data folder, else on stderr. Never raises."""
-    # loaded late: slow to import, and only needed for a problem
+    """Log a line with the time: in home, or in the data folder, or on stderr. Never raises."""
+    # Imported late: slow to import, and needed only for a problem.
     from memory_fabric.redaction.redact import redact
 
     stamped = f"{_now()} {redact(' '.join(line.split())[:MAX_LINE_CHARS])}"
@@ -56,16 +56,16 @@ def note(home: str, data_dir: str, line: str) -> None:
         if not _append_in_first((home, data_dir), stamped):
             sys.stderr.write(stamped + "\n")
     except OSError:
-        return  # the log is not writable anywhere, and a hook must not fail for that
+        return  # no log is writable, but a hook must not fail because of that
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Append a line for an event that left this work to later events. Never raises."""
+    """Log that an event ran out of time and left this work to later events. Never raises."""
     _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count, by name, the events in these logs that timed out, or left some of this `work`."""
+    """Count, by name, the events in these logs that timed out; with `work`, only if it was left."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -81,7 +81,7 @@ def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, 
 
 
 def keep_traceback(home: str, trace: str) -> str:
-    """Append the traceback of an internal error; return the file's path, '' if none is writable."""
+    """Append the traceback of an internal error; return the file's path, or '' if not writable."""
     from memory_fabric.redaction.redact import redact  # imported late: slow to import
 
     folder = os.path.join(home, "logs")
@@ -94,7 +94,7 @@ def _now() -> str:
 
 
 def _append_in_first(places: Sequence[str], line: str) -> bool:
-    """Append to the log in home, or else in the data folder; return False if both are read-only."""
+    """Append to the log in home, else in the data folder; return False if neither is writable."""
     home, data_dir = places
     folders = (os.path.join(home, "logs") if home else "", data_dir)
     return any(folder and _append(folder, line) for folder in folders)
@@ -116,8 +116,8 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event, or for one in `place`. Raises OSError, TimeoutError."""
-    # loaded late: slow to import, and only needed with a notice
+    """Save a notice for the next event, in `place` if given. Raises OSError, TimeoutError."""
+    # Imported late: slow to import, and needed only for a notice.
     from memory_fabric.redaction.redact import redact
 
     more = {"place": place} if place else {}
@@ -127,7 +127,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Return and remove the notices for any place and for `place`; none while they are locked."""
+    """Return and remove the notices for `place` and for any place; none if the file is locked."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
@@ -149,7 +149,7 @@ def take(home: str, place: str = "") -> list[str]:
 
 def is_first_time(home: str, name: str) -> bool:
     """Return True for the first call with this `name` in this home."""
-    # In a read-only home the notice would otherwise be shown at every start.
+    # If the mark cannot be created, return False: otherwise every start would show the notice.
     return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
 
 
@@ -159,7 +159,7 @@ def leave_mark(mark: str, places: Sequence[str]) -> None:
 
 
 def take_mark(mark: str, places: Sequence[str]) -> bool:
-    """Return True if the mark was left since the last Stop event; remove it. Never raises."""
+    """Remove a mark; return True if it existed, so was left since the last Stop. Never raises."""
     is_left = False
     for folder in _mark_folders(places):
         try:
@@ -171,8 +171,8 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return a notice of unreported failures and, once, of a late prompt; '' if there are none."""
-    from memory_fabric.redaction.redact import without_secrets  # imported late: few failures
+    """Return a notice of unreported failures, and once of a late prompt; '' if there are none."""
+    from memory_fabric.redaction.redact import without_secrets  # imported late: failures are rare
 
     places = (settings.home, settings.data_dir)
     late = ""
@@ -180,7 +180,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
         _clear(failures, places)
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt, every failure except a refusal may be temporary, and is left to a later event.
+    # At a prompt, any failure except a refusal may be temporary; a later event will report it.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)
@@ -225,7 +225,7 @@ def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
         except FileExistsError:
             return False
         except OSError:
-            continue  # this folder is not writable: try the next one
+            continue  # this folder is not writable; try the next folder
         return True
     return None
 

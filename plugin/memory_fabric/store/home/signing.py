@@ -1,4 +1,4 @@
-"""The key of a home, and signatures made with the key, to recognise lines that this home wrote."""
+"""The key of a home, and signatures made with the key to identify lines that this home wrote."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KEY_BYTES, MAX_BYTES = 32, 4096
 
 
 def key_of(home: str) -> bytes:
-    """Return the key of this home, created on first use. Raises OSError, TimeoutError."""
+    """Return this home's key; create it on first use. Raises OSError, TimeoutError."""
     path = os.path.join(home, KEY)
     if key := _read(path):
         return key
-    # Created once, and nothing can be queued without the key, so this may exceed an event's time.
+    # This happens once and may exceed the event's time: without the key, nothing can be queued.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:
@@ -29,7 +29,7 @@ def key_of(home: str) -> bytes:
 
 
 def known_key(home: str) -> bytes:
-    """Return the key of this home; empty if there is none yet or the key file is unreadable."""
+    """Return this home's key; empty if it does not exist yet or the key file is unreadable."""
     try:
         return _read(os.path.join(home, KEY))
     except OSError:
@@ -37,7 +37,7 @@ def known_key(home: str) -> bytes:
 
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
-    """Return the HMAC of a line, which only a holder of the key can compute."""
+    """Return the HMAC of a line, which nobody can compute without the key."""
     import hmac  # imported late: hmac loads OpenSSL, and few hooks need it
 
     plain = {name: part for name, part in line.items() if name != "signature"}
@@ -45,7 +45,7 @@ def signature(line: Mapping[str, Any], key: bytes) -> str:
 
 
 class ListSignature:
-    """Signature of `{NAME: [items]}`, equal to that of `signature`, computed item by item."""
+    """Computes item by item the value that `signature` returns for the line `{NAME: [items]}`."""
 
     def __init__(self, name: str, key: bytes) -> None:
         import hmac  # imported late, as in `signature`
@@ -59,7 +59,7 @@ class ListSignature:
         self._before = ", "
 
     def close(self) -> str:
-        """Return the signature; no item can be added afterwards."""
+        """Return the signature; afterwards, no more items can be added."""
         self._signing.update(b"]}")
         return self._signing.hexdigest()
 

@@ -1,7 +1,7 @@
-"""Settings of a home: its config.toml and switches.json, read again after each change.
+"""Settings in home: config.toml and switches.json, which are read again after each change.
 
-If config.toml is invalid, only those of its switches that turn something off apply; if it might
-isolate domains, everything is off.
+If config.toml is invalid, only its switches that turn something off apply. If the invalid file
+might isolate domains, memory is off.
 """
 
 import os
@@ -17,14 +17,14 @@ from memory_fabric.store.home import launch_marks
 NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-# The switch for the assistant's notes, and the key of the periods [from, until] in which it was
-# off: notes from these periods are never saved.
+# The switch for the assistant's notes, and the key of a list of periods [from, until] in which the
+# switch was off: notes from these periods are never saved.
 NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
 FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """Valid tables in config.toml, its error; `closed`: memory is off, domains may be isolated."""
+    """config.toml: valid tables and its error; if it may isolate domains, memory is `closed`."""
 
     table: Mapping[str, Any] = {}
     error: str = ""
@@ -32,7 +32,7 @@ class ConfigFile(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """Return the error and its consequence, for the user; '' for a valid file."""
+        """Return, for the user, the error and its consequence; '' if the file is valid."""
         if not self.error:
             return ""
         consequence = "; only its switches that turn something off apply"
@@ -42,7 +42,7 @@ class ConfigFile(NamedTuple):
 
 
 def settings_of(environ: Mapping[str, str]) -> Settings:
-    """Return the settings from variables and config.toml, with errors of both in `complaints`."""
+    """Return the settings from environment and config.toml; `complaints` lists errors in both."""
     file = read_file(config.home_path(environ))
     settings = config.read_settings(environ, file.table)
     complaints = (*settings.complaints, *filter(None, [file.complaint]))
@@ -50,42 +50,42 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 
 
 def follow(settings: Settings, home: str) -> Settings:
-    """Return the settings with the current switches and domains of config.toml."""
+    """Return the settings, updated with the switches and domains now in config.toml."""
     file = read_file(home)
     return config.with_changes(settings, file.table, file.complaint if file.closed else "")
 
 
 def read_file(home: str) -> ConfigFile:
-    """Read the config.toml of a home; return empty tables if the file is missing."""
+    """Read a home's config.toml; if the file is missing, its tables are empty."""
     path = os.path.join(home, NAME)
     try:
         return ConfigFile(files.read_toml(path))
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error).replace(path, NAME).rstrip(".")  # other clients may see the message
+        why = str(error).replace(path, NAME).rstrip(".")  # other clients may see this message
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # the unreadable file may isolate any domain, so memory is off
+        text = None  # an unreadable file may isolate any domain, so memory is off
     if text is None or config.may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(config.switches_in(text), why)
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Return for reading, writing and notes if both the global and the project's switch are on."""
+    """Map reading, writing and notes to True if the global and the project's switch are both on."""
     tables = _tables(home, EVERYWHERE, project_id)
     return {p: all(table.get(p) is not False for table in tables) for p in (*PARTS, NOTES)}
 
 
 def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
-    """Return the periods (from, until; ISO 8601) in which notes were off, here or everywhere."""
+    """Return the global and the project's periods (from, until; ISO 8601) with notes turned off."""
     tables = _tables(home, EVERYWHERE, project_id)
     spans = (span for table in tables for span in table.get(OFF_TIMES, ()))
     return [(str(since), str(until)) for since, until in spans]
 
 
 def off_error(settings: Settings) -> StoreUnavailable:
-    """Return the error that reports that memory is switched off, with the remedy."""
+    """Return the error that says that memory is switched off and how to switch it on."""
     if settings.closed:
         return StoreUnavailable("", f"{settings.closed}.", remedy="Correct config.toml.")
     problem = "Memory is switched off here."
@@ -93,7 +93,7 @@ def off_error(settings: Settings) -> StoreUnavailable:
 
 
 def own(home: str, place: str) -> dict[str, bool]:
-    """Return the switches set for a project id or for EVERYWHERE alone, without combining them."""
+    """Return the switches of one `place` only: a project id, or EVERYWHERE for the global ones."""
     tables = _tables(home, place)
     return {part: all(table.get(part) is not False for table in tables) for part in PARTS}
 
@@ -104,7 +104,7 @@ def _tables(home: str, *places: str) -> list[dict[str, Any]]:
 
 
 def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
-    """Turn parts on or off for a project id, or for EVERYWHERE. Raises OSError, TimeoutError."""
+    """Turn switches on or off for a project id or EVERYWHERE. Raises OSError, TimeoutError."""
     path, now = os.path.join(home, SWITCHES), ids.timestamp()
     with files.Locked(path + ".lock"):
         switches = files.read_json(path)

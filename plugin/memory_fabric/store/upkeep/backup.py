@@ -1,4 +1,4 @@
-"""Backups of a database: copied with SQLite's backup API, verified, and rotated."""
+"""Backups of a database: created with SQLite's backup API, verified, and rotated."""
 
 import os
 import sqlite3
@@ -10,19 +10,19 @@ from memory_fabric.store import files
 
 KEPT, KEPT_OF_LARGE = 5, 2
 SUFFIX = ".db"
-# Pages to copy between two progress reports: 8 MB.
+# Number of pages copied between two progress reports (8 MB).
 PAGES = 2048
-# A larger database is copied once a week instead of once a day: the journal has the changes.
+# A larger database is backed up weekly instead of daily, because the journal has its changes.
 LARGE_BYTES = 64 << 20
 EVERY_S = 24 * 3600
 LARGE_EVERY_S = 7 * EVERY_S
 
 
 def create(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """Make a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
+    """Create a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
-    second, fraction = divmod(time.time_ns(), 10**9)  # read once, or the order would be wrong
+    second, fraction = divmod(time.time_ns(), 10**9)  # read once, so that names sort by time
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(second)) + f"-{fraction:09d}"
     stem = os.path.splitext(os.path.basename(path))[0]
     copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")
@@ -32,7 +32,7 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     try:
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(begun)) as target:
             if progress is not None:
-                # In a transaction, because a write by another process would restart the backup.
+                # Use a transaction, because a write by another process would restart the backup.
                 source.execute("BEGIN")
                 source.execute("SELECT count(*) FROM sqlite_master").fetchone()
             pages = PAGES if progress else -1
@@ -62,13 +62,13 @@ def list_backups(path: str) -> list[str]:
 
 
 def age_s(path: str) -> float | None:
-    """Return the age of the newest backup in seconds; None without a backup."""
+    """Return the age of the newest backup in seconds; None if there is no backup."""
     copies = list_backups(path)
     return time.time() - os.path.getmtime(copies[0]) if copies else None
 
 
 def is_due(path: str) -> bool:
-    """Return True if the newest backup is older than a day, or a week for a large database."""
+    """Return True if there is no backup from the last day (for a large database, the last week)."""
     every_s = LARGE_EVERY_S if is_large(path) else EVERY_S
     newest_s = age_s(path)
     return newest_s is None or newest_s > every_s
@@ -80,7 +80,7 @@ def is_large(path: str) -> bool:
 
 
 def is_sound(path: str, *, whole: bool = True) -> bool:
-    """Return True if SQLite can read a backup; with `whole`, if all of it is consistent."""
+    """Return True if SQLite can read a backup; if `whole`, check all of its content."""
     schema = "SELECT CASE WHEN count(*) THEN 'ok' END FROM sqlite_master"
     query = "PRAGMA quick_check" if whole else schema
     try:

@@ -1,4 +1,4 @@
-"""Checks of memory's folders: permissions, owners, leftover files, disk space, and file system."""
+"""Checks of the folders of memory: permissions, owners, leftover files, disk space, file system."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,16 +6,16 @@ from itertools import chain, islice
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
 
-# More than any home contains; it limits the time for a wrong folder such as /.
+# More paths than any home contains; limits the time if the folder is wrong, for instance `/`.
 MAX_LOOKED_AT = 20_000
-# The folder of installed packages is not checked: many files, none of them secret.
+# The folder of installed packages is not checked: it has many files, none of which is secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# Suffixes of files that a killed process left, and the age from which no process still writes one.
+# Suffixes of temporary files, and the age from which they must be left by a killed process.
 TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
-# On these, several machines may write a file; a write-ahead log works on one machine only.
+# File systems to which several machines may write. A write-ahead log works on one machine only.
 SHARED_BY_MACHINES = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
 )
@@ -23,7 +23,7 @@ SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "
 
 
 def all_paths(folders: Iterable[str]) -> list[str]:
-    """Return the folders and everything in them except symbolic links; at most 20,000 paths."""
+    """Return the folders and all paths in them except symbolic links, 20,000 paths at most."""
 
     def below(folder: str) -> Iterator[str]:
         if os.path.islink(folder) or not os.path.isdir(folder):
@@ -43,13 +43,13 @@ def exposed(paths: Iterable[str]) -> list[str]:
 
 
 def foreign(paths: Iterable[str]) -> list[str]:
-    """Return the paths that belong to another user than this process."""
+    """Return the paths that belong to a different user from the one who runs this process."""
     me = os.getuid() if hasattr(os, "getuid") else 0  # on Windows, all owners are 0
     return [path for path, _, owner, _ in _statuses(paths) if owner != me]
 
 
 def make_private(paths: Iterable[str]) -> list[str]:
-    """Remove all permissions of other users; return the changed paths. Raises OSError."""
+    """Remove other users' permissions from the paths; return the changed paths. Raises OSError."""
     changed = []
     for path, mode, _, _ in _statuses(exposed(paths)):
         os.chmod(path, mode & 0o700)
@@ -58,7 +58,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Return temporary files of killed processes, but no files of the user with similar names."""
+    """Return temporary files of killed processes, but not similarly named files of the user."""
     temporary = []
     for path in paths:
         stem, ending = os.path.splitext(path)
@@ -98,8 +98,8 @@ def nearest(path: str) -> str:
 
 
 def free_bytes(path: str) -> int | None:
-    """Return the free bytes on the disk of a path; None if the system does not report them."""
-    import shutil  # only needed by doctor
+    """Return the free bytes on the path's disk; None if the system does not report them."""
+    import shutil  # imported late: only for doctor
 
     try:
         return shutil.disk_usage(nearest(path)).free
@@ -108,12 +108,12 @@ def free_bytes(path: str) -> int | None:
 
 
 def file_system(path: str, mounts: str = MOUNTS) -> str:
-    """Return the type of the file system of a path; empty if the system does not report it."""
+    """Return the type of the path's file system; empty if the system does not report it."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             rows = [line.split() for line in lines]
     except OSError:
-        import subprocess  # only needed by doctor, not on Linux
+        import subprocess  # imported late: only for doctor, not on Linux
 
         try:
             mount = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
@@ -133,7 +133,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
 
 
 def _mounted(output: str) -> list[list[str]]:
-    """Return device, folder and type from lines like `//ann@nas/x on /Volumes/x (smbfs, nodev)`."""
+    """Parse lines like `//ann@nas/x on /Volumes/x (smbfs, nodev)` into device, folder and type."""
     mounts = []
     for line in output.splitlines():
         device, _, tail = line.partition(" on ")
@@ -149,10 +149,10 @@ def is_shared(kind: str) -> bool:
 
 
 def _statuses(paths: Iterable[str]) -> Iterator[tuple[str, int, int, float]]:
-    """Yield path, mode, owner and time of change of each file that still exists."""
+    """Yield (path, mode, owner, modification time) of each file that still exists."""
     for path in paths:
         try:
             status = os.lstat(path)
         except OSError:
-            continue  # the file was deleted meanwhile
+            continue  # the file has been deleted since it was listed
         yield path, status.st_mode, status.st_uid, status.st_mtime

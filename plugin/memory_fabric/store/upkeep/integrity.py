@@ -1,4 +1,4 @@
-"""Integrity checks of databases, indexes, journals and queues; each problem comes with a remedy."""
+"""Integrity checks of databases, indexes, journals and queues, with a remedy for each problem."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from memory_fabric.store.queues import late_events
 from memory_fabric.store.upkeep import backup, repair
 from memory_fabric.text import first_of
 
-# An index of at least this many rows is compared by row numbers and samples: SQLite's own check
-# would block other changes for half a minute at a million observations.
+# For an index with at least this many rows, only row numbers and samples are compared. SQLite's own
+# check would block other changes for half a minute at a million observations.
 LARGE_ROWS = 50_000
-# The samples are this many of the newest rows, and as many rows spread over the table.
+# The number of newest rows that are sampled, and of rows sampled from the whole table.
 SAMPLES = 100
-# For each index: the table with its texts, the column of row numbers, and a text column.
+# Maps each index to the table with its texts, the column of row numbers, and a text column.
 _TEXTS = {
     "entities_fts": ("entities", "id", "name"),
     "observations_fts": ("observations", "id", "text"),
@@ -31,7 +31,7 @@ _TEXTS = {
     "entities_trigrams": ("entities", "id", "name"),
     "observations_trigrams": ("observations", "id", "text"),
 }
-# A word that every tokenizer indexes as one word.
+# Words that every tokenizer indexes as a single word.
 _WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,}(?!\w)")
 TRIGRAM_CHARS = 3
 
@@ -39,7 +39,7 @@ MAX_SHOWN, MAX_ORPHANS = 5, 10_000
 
 
 class Finding(NamedTuple):
-    """A problem and its remedy; if it is harmless, `harms` is False and the remedy is optional."""
+    """A problem and its remedy. If `harms` is False, the problem is harmless."""
 
     what: str
     where: str
@@ -51,14 +51,14 @@ class Finding(NamedTuple):
 def findings(
     memory: Memory, *, full: bool = False, progress: Progress | None = None
 ) -> list[Finding]:
-    """Return all problems, harmful ones first; large indexes are only sampled unless `full`."""
+    """Return all problems, harmful problems first. Unless `full`, only sample large indexes."""
     databases = memory.databases()  # also sets `memory.failures`
     problems = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
         for failure in memory.failures
     ]
     home = memory.settings.home
-    # Generators: each check runs when its turn comes, after the progress of the checks before.
+    # Generators, so that each check runs only after the progress before it was reported.
     parts: list[Iterable[Finding]] = []
     for db in databases:
         parts.append(_damage(db))
@@ -83,7 +83,7 @@ def findings(
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Yield differences between registry and project cards, and projects without their folder."""
+    """Yield differences between registry and project cards, and projects with a lost folder."""
     path = os.path.join(home, registry_file.REGISTRY)
     registry = registry_file.read_registry(home)
     if registry.state != SOUND and registry.keys:
@@ -119,7 +119,7 @@ def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
 
 
 def _sampled(database: Database) -> Iterator[Finding]:
-    """Yield a note if indexes are so large that only row numbers and samples were compared."""
+    """Yield a harmless finding that lists indexes too large to be compared completely, if any."""
     if large := [table for table in repair.FULL_TEXT if is_large(database, table)]:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
@@ -203,7 +203,7 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if an index has the same rows as its table, and a word of each sampled text."""
+    """Return True if an index has the same rows as its table, and a word from each sampled text."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
     # A trigram index stores no row numbers.
@@ -219,7 +219,7 @@ def samples_match(database: Database, table: str) -> bool:
         samples += database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
     for row, text in samples:
-        words = _WORD.findall(text.partition("\0")[0])  # trigram indexes stop at NUL
+        words = _WORD.findall(text.partition("\0")[0])  # trigram indexes end a text at NUL
         if not words:
             continue
         word = max(words, key=len)

@@ -1,4 +1,4 @@
-"""Maintenance after a session's end: backups and expiry, in a detached process, one at a time."""
+"""Backups and expiry after a session's end, in a detached process that runs only once at a time."""
 
 import math
 import os
@@ -16,20 +16,20 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup, filesystem
 
-# A session may be resumed after weeks, and then needs its ledger.
+# A session may be resumed after weeks, and then needs its injection ledger.
 SESSIONS_KEPT_DAYS = 90
 # A crashed session may be resumed on the same day, and then needs its local records.
 LOCAL_KEPT_DAYS = 1
-# A candidate that did not occur again within this time was not worth remembering.
+# A candidate that was not repeated within this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# An unconfirmed note of the assistant is shown for this many days or sessions, whichever is longer.
+# The assistant's unconfirmed notes are shown for so many days or sessions, whichever is longer.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
-    """Return True if a backup is due, or if expiry has not run for a day in a database."""
-    # The time of the last run is the modification time of the folder of backups, in nanoseconds.
+    """Return True if a backup is due, or if a database's old rows were not expired for a day."""
+    # The modification time (ns) of the folder of backups is the time of the last maintenance.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
     is_expiry_due = any(age_s > backup.EVERY_S for age_s in ages_s)
@@ -43,7 +43,7 @@ def start(environ: Mapping[str, str], project_dir: str) -> int:
 
 
 def main() -> None:
-    """Run the maintenance in this process; log failures."""
+    """Run the maintenance in this process, and log failures."""
     settings = read_settings(os.environ, {})
     try:
         table = files.read_toml(os.path.join(settings.home, "config.toml"))
@@ -51,13 +51,13 @@ def main() -> None:
         with files.Locked(os.path.join(settings.home, LOCK), timeout_s=0):
             run(Memory.open(settings), settings.episodes_keep_days)
     except TimeoutError:
-        return  # another process is running it
+        return  # another process is running the maintenance
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"maintenance: {error}")
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make due backups; delete expired rows: turns and texts after `keep_days` (0: all)."""
+    """Make due backups; delete expired rows: turns and texts older than `keep_days` (0: all)."""
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
     sync.expire(memory, "turns", _ago(keep_days))

@@ -1,4 +1,4 @@
-"""Repair of a damaged database: the file is set aside, and rebuilt from backup and journal."""
+"""Repair of a damaged database: it is moved aside, then rebuilt from a backup and the journal."""
 
 import os
 import shutil
@@ -25,11 +25,11 @@ FULL_TEXT = (
 def rebuild(
     path: str, kind: str, journal_path: str, progress: Progress | None = None
 ) -> tuple[Database, str]:
-    """Replace a damaged or lost database; return the new one and a message for the user.
+    """Replace a damaged or lost database; return the new database and a message for the user.
 
-    The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
-    and the journal is replayed. An undamaged database only gets missing operations. An interrupted
-    repair is continued by the next one. Raises StoreUnavailable.
+    The damaged file is renamed to `<name>.corrupt-<time>`. The newest consistent backup is restored
+    and the journal is replayed. An intact database only gets missing operations. The next repair
+    continues an interrupted one. Raises StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
@@ -57,7 +57,7 @@ def rebuild(
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply the operations that the database lacks; return (applied, unusable lines). Progress
-    starts at one half: the check of the indexes is the first half of a repair's progress.
+    starts at one half, because checking the indexes was the first half of the repair.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -68,7 +68,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
         if not line.strip():
             continue
         value = files.parsed(line.decode("utf-8", "replace").removeprefix("\ufeff")) or {}
-        # Looking up the id is far cheaper than reading an operation, which redacts its texts again.
+        # Looking up the id is far cheaper than parsing an operation, which redacts its texts again.
         known = db.row("SELECT journaled FROM operations WHERE id = ?", (str(value.get("id")),))
         if not known:
             counts[_replayed(db, value)] += 1
@@ -89,7 +89,7 @@ def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
     except (NotFound, BadInput) as error:
         if operation.kind != "add_observations" or isinstance(error, BadInput):
             return None
-    # The entity may have been stated by another member of a team, so it is in no journal.
+    # Another member of a team may have created the entity, so that no journal contains it.
     entities = [
         {"name": item["entityName"], "entityType": UNKNOWN_TYPE, "observations": item["contents"]}
         for item in operation.payload["observations"]
@@ -116,12 +116,12 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
                 parts = {"payload": payload, "provenance": provenance}
                 operations.append({"id": id_, "kind": kind} | parts)
     except (sqlite3.Error, TypeError):
-        return operations  # the rest of the table is unreadable
+        return operations  # the remaining rows of the table are unreadable
     return operations
 
 
 def _is_intact(path: str, progress: Progress | None) -> bool:
-    """Return True if the database is intact, perhaps because another process repaired it."""
+    """Return True if the database is intact, for instance because another process repaired it."""
     if not files.size_of(path):
         return False
     try:
@@ -157,7 +157,7 @@ def mismatched_indexes(db: Database) -> list[str]:
 
 
 def index_matches(db: Database, table: str) -> bool:
-    """Return True if a full-text index matches all of its texts; blocks changes meanwhile."""
+    """Return True if a full-text index matches its texts; changes are blocked during the check."""
     try:
         with db.transaction() as c:
             c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
