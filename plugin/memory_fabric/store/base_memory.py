@@ -88,7 +88,7 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If the file was removed or replaced, but not its folder, save operations in a journal.
+            # If only the file was removed or replaced, save its operations in the journal.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -103,7 +103,7 @@ class BaseMemory:
         return opened
 
     def databases(self) -> list[Database]:
-        """Return the readable databases, the project's first; add other databases to `failures`."""
+        """Return the readable databases, the project's first; list others' errors in `failures`."""
         readable = []
         self.unavailable.clear()
         for kind in KINDS if self.project else ("user",):
@@ -168,7 +168,7 @@ class BaseMemory:
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Build a sanitised operation; `stamp` fills in fields of `by`. Raises StoreUnavailable."""
+        """Build an operation, sanitised; `stamp` completes `by`. Raises StoreUnavailable."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # imported late: recall writes nothing

@@ -109,8 +109,7 @@ class Database:
 
     def transaction(self, *, durable: bool = True) -> Transaction:
         """Return a context manager that acquires the write lock and commits at the end, or rolls
-        back after an error. If not `durable`, a power failure may lose the changes, but damages no
-        file.
+        back after an error. If not `durable`, a power failure may undo the committed changes.
         """
         return Transaction(self, durable)
 
@@ -155,7 +154,7 @@ class Database:
             return  # a later check-point copies the remaining pages
 
     def close(self) -> None:
-        """Close the connection; if it is the last to the file, the write-ahead log is copied."""
+        """Close the connection; the last one to the file also check-points the write-ahead log."""
         self.connection.close()
 
 
@@ -234,7 +233,7 @@ class Transaction:
                 limit.lock_s -= time.monotonic() - began
                 raise
             return
-        # Do not wait in BEGIN only: without a write-ahead log, a commit must wait for readers.
+        # Only BEGIN must not wait: without a write-ahead log, a commit has to wait for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000

@@ -26,7 +26,7 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 BINARY = getattr(os, "O_BINARY", 0)
 # Opening a pipe must not block. Windows has neither O_NONBLOCK nor O_CLOEXEC.
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
-# Retries for Windows, which replaces no file that, for instance, a virus scanner has open.
+# Retries on Windows, which cannot replace a file that another process (a virus scanner) has open.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
 # Constants of the `stat` module, copied because importing it takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
@@ -149,7 +149,7 @@ def size_of(path: str) -> int:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the sorted names of a folder's entries; an empty list if it cannot be read."""
+    """Return the sorted names of a folder's entries; an empty list if the folder is unreadable."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -208,7 +208,7 @@ def stamp(path: str) -> Stamp:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return a file's JSON object, or {} without one; `take_refused_files` lists refused files."""
+    """Return a file's JSON object, or {}; `take_refused_files` lists files that were refused."""
     text = None
     try:
         text = read_text(path, max_bytes)
@@ -299,9 +299,8 @@ def write_atomic(
     """Replace the file's content atomically and keep its mode; return True if it was replaced.
 
     A link to a regular file of the same user is followed, because people link their settings. Large
-    content may be passed as an iterable. Nothing is replaced if `still`, called just before,
-    returns False. If not `durable`, a power failure may undo the change. Raises NotRegular,
-    OSError.
+    content may be passed as an iterable. If `still` returns False just before, nothing is replaced.
+    If not `durable`, a power failure may undo the change. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -401,7 +400,7 @@ def opened(path: str, flags: int) -> int:
 
 
 def skip_line(stream: BinaryIO) -> None:
-    """Read to the end of the line in chunks of limited size, and discard them."""
+    """Read and discard the remaining bytes of the line, in chunks of limited size."""
     while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
         continue
 

@@ -122,7 +122,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
             with files.Locked(os.path.join(folder, DRAIN_LOCK), timeout_s=0):
                 for path in waiting_files(folder):
                     if os.path.basename(path) == QUEUE:
-                        # Rename it, because a process of an earlier release may still append to it.
+                        # Rename the queue: a process of an earlier release may still append to it.
                         path, queue = os.path.join(folder, CLAIMED), path
                         with files.Locked(queue + ".lock"):
                             os.replace(queue, path)

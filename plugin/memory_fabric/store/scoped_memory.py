@@ -167,7 +167,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Give an addition a visible domain; limit a deletion to these domains. Raises NotFound."""
+        """Give an addition a visible domain, limit a deletion to visible ones. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)

@@ -158,8 +158,8 @@ def split(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of a database's kind and its part of the payload.
 
-    `living` maps each readable database to the names from the change that exist in it;
-    `unavailable` ones cannot be opened now. Deletions apply to every database. An observation of an
+    `living` maps each readable database to the names from the change that it has; databases in
+    `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
     unknown entity is assigned to an unavailable database; if there is none, NotFound is raised.
     """
     if kind.startswith("delete_"):

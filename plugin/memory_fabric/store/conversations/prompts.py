@@ -1,4 +1,4 @@
-"""The user's prompts, which the hook supplies (transcripts never do), and the stored turns."""
+"""The user's prompts, which come from the hook, not from transcripts; queries for stored turns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -125,7 +125,7 @@ def answered_before(db: Database, session: str, number: int) -> str:
 
 
 def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
-    """Return (id, start) of sessions with turns that began before a time, or all; newest first."""
+    """Return (id, start) of stored sessions that began before a time, if given, newest first."""
     return db.rows(
         "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
         "HAVING ? = '' OR began < ? ORDER BY began DESC",

@@ -50,7 +50,7 @@ def adopt(
     seen_at: str,
     notes: Mapping[str, Any],
 ) -> int:
-    """Register a past session as ended, for the run `batch`; return the offset already read."""
+    """Register a past session as ended, for the run `batch`; return how far it has been read."""
     from memory_fabric.store.operations import learn  # imported late: no hook needs it
 
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
@@ -142,7 +142,7 @@ def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) ->
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
-    """Return the ids of memories that are still in the context of a session, or of its agent."""
+    """Return the ids of memories that are still in the context of the session or of this agent."""
     rows = db.rows(
         "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
         "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
@@ -193,7 +193,7 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Save parts of a text (`worth.Item`) shown to a session, but not in the injection ledger."""
+    """Save parts of a text that a session was shown (`worth.Item`), but add no ledger entries."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
@@ -208,7 +208,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions ended, unless announced; newest first."""
+    """Return (id, time) of records that other sessions ended, if not yet reported; newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -410,7 +410,7 @@ def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
     row = c.execute("SELECT transcript FROM sessions WHERE id = ?", (session,)).fetchone()
-    # If the known transcript exists, the client has not moved it, so ignore another path.
+    # If the known transcript exists, the client has not moved it, so ignore a different path.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
     c.execute(

@@ -1,1 +1,1 @@
-"""Forgetting memories, and purging them from every file."""
+"""Forgetting memories, and erasing (purging) them from every file."""

@@ -1,4 +1,4 @@
-"""Forgetting: a preview shows the matches and a code, which confirms it; the plan of a purge."""
+"""Forgetting: a preview shows the matches and a code, and the code confirms them. Purge plans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,15 +17,15 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50
-# Limits of the list of memories that hold again: their number, and characters of each.
+# Limits for the list of memories that become valid again: their number, and characters of each.
 MAX_NAMES, MAX_CHARS = 4, 120
-# Texts about the copies that remain after forgetting.
+# Explanations, for the user, of copies that remain after forgetting.
 STAYS = (
     "Journals and backups keep copies, and the turn in which it was said can still be found; "
     "--purge erases these, too."
 )
 TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
-# Prefix of a turn's id in the output of `recall --json`.
+# Prefix of a turn's id, as printed by `recall --json`.
 TURN = "episode:"
 
 # Selects the aliases of an entity that are not also another entity's name.
@@ -38,7 +38,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget, with its relations and the observations that belong to no record."""
+    """An entity to forget: its observations without a record, and the count of its relations."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class FoundEntity(NamedTuple):
 
 
 class FoundText(NamedTuple):
-    """A single observation to forget."""
+    """A single observation to forget, with its entity's name and its database."""
 
     entity: str
     text: str
@@ -69,9 +69,9 @@ class FoundTurn(NamedTuple):
 class Found:
     """The memories that match a request to forget. `code` identifies exactly these memories.
 
-    Of records about a requested entity, those also about others are `kept`, the rest `records`. A
-    purge searches for `words` ("" for an id) everywhere: with `exact` in this case only, with
-    `inside` also in longer words, with `everywhere` also in other projects.
+    If the request is an entity, `records` are about it only, and `kept` are also about others. A
+    purge searches everywhere for `words` ("" if the request is an id): with `exact`, in the same
+    case; with `inside`, also in longer words; with `everywhere`, in all projects.
     """
 
     text: str
@@ -90,7 +90,7 @@ class Found:
 
     @property
     def code(self) -> str:
-        """Return eight hexadecimal digits that change when any of the matches changes."""
+        """Return eight hexadecimal digits that change if one of the matches changes."""
         parts = [f"record\t{r.id}\t{r.what}\t{r.why}" for r in self.records]
         parts += [
             "\t".join(("entity", e.store, e.name, str(e.relations), *e.observations))
@@ -120,8 +120,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories to forget: the memory with this id, else the entity with this name or
-    alias and the records about it alone, else the memories with all of the words. Raises NotFound.
+    """Return the memories to forget: the memory with this id; or else the entity with this name or
+    alias, with records only about it; or else memories with all of the words. Raises NotFound.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -144,12 +144,12 @@ def find(memory: Memory, text: str) -> Found:
 
 
 def names_id(text: str) -> bool:
-    """Return True if a request can only mean the id of a record or turn."""
+    """Return True if a request can only be the id of a record or turn."""
     return resolve.looks_like_id(text) or text.startswith(TURN)
 
 
 def by_id(memory: Memory, text: str) -> Found:
-    """Return the record, else the turn, with this id or end of an id. Raises NotFound, BadInput."""
+    """Return the record or else the turn whose id ends with a text. Raises NotFound, BadInput."""
     ending = resolve.id_part(text.removeprefix(TURN))
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
@@ -165,7 +165,7 @@ def by_id(memory: Memory, text: str) -> Found:
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
-    """Return the matches of a request if their code equals this code. Raises NotFound, BadInput."""
+    """Return the matches of a request if they still have this code. Raises NotFound, BadInput."""
     found = find(memory, text)
     if found.code != code:
         problem = f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten."
@@ -174,7 +174,7 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget these matches; return their number. Raises BadInput, NotFound, StoreUnavailable."""
+    """Forget the matches; return their number. Raises BadInput, NotFound, StoreUnavailable."""
     confirmed(memory, found.text, found.code)
     count = 0
     for database in memory.databases():
@@ -192,13 +192,13 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence about the memories that hold again once these are forgotten, or ""."""
+    """Return a sentence about memories that become valid again without these records, or ""."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
         for old in memory.find_records("superseded_by = ?", (id_,)):
             by = id_
-            for _ in successors:  # The successor may be forgotten as well.
+            for _ in successors:  # The successor may also be among the forgotten records.
                 by = successors.get(by, by)
             if not by and old.id not in successors:
                 parts.append((short_id(old.id), cut(neutralised(one_line(old.what)), MAX_CHARS)))
@@ -220,7 +220,7 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Return the entities with these names, and what is deleted together with each entity."""
+    """Return the database's entities with these names, with all that is deleted along with each."""
     entities = []
     for name in names:
         row = database.row(
@@ -248,7 +248,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Texts with the words are found by the words; the rest of a turn that quotes them is kept.
+    # Texts that contain the words are found anyway; other text of a turn that quotes them is kept.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -261,7 +261,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
         names = list(dict.fromkeys(names))
         parts[db.kind] = {"names": names, "said": statements, "forget": payload}
     user = memory.database("user", create=False)
-    # The user's memory is shown in every project, so all projects are searched.
+    # All projects show the user's memory, so all projects are searched if it is purged.
     personal = "SELECT 1 FROM records WHERE id = ?"
     return {
         "request": found.text,
@@ -282,18 +282,18 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
 
 
 def target_of(plan: PurgePlan) -> PurgeTarget:
-    """Return what a plan removes from all databases and files: its words and texts."""
+    """Return the words and texts that a plan removes from all databases and files."""
     words, texts = tuple(plan.get("words", ())), tuple(plan["texts"])
     exact, inside = bool(plan.get("exact")), bool(plan.get("inside"))
     return PurgeTarget(texts=texts, words=words, exact=exact, inside=inside)
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return what a plan removes from one database, including the names that were found in it."""
+    """Return the content that a plan removes from one database, including the names found in it."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
-    # The project's ledger also lists what its sessions were shown from the user's memory.
+    # The project's ledger also lists the user's memories that its sessions were shown.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
     here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
     told_names -= set(here)
@@ -334,7 +334,7 @@ def _by_words(memory: Memory, text: str) -> Found:
             for hit in search.observations(database, match, MAX_FOUND)
             if not hit.metadata["record"]
         ]
-    # A record is shown with its quotation of the user, so those words count, too.
+    # A record is shown with its quotation of the user, so the quotation's words count as well.
     whole = tuple(
         r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}")
     )

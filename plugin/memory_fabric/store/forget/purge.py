@@ -2,10 +2,10 @@
 
 A request is a text or an id. Records, entities and observations that state the words are deleted as
 a whole; in turns, session notes and all other texts, a marker replaces the words (decision 0033).
-The plan is saved in home first, so that the next purge completes an interrupted one. Rows,
-journals, queues, MEMORY.md and logs are cleaned; then the databases are compacted, one new backup
-is made and verified, and only then the old copies are deleted. Undo cannot restore purged memories.
-The client's own transcripts are not changed.
+The plan is saved in home first, so that the next purge can complete an interrupted one. Rows,
+journals, queues, MEMORY.md and logs are cleaned, and the databases are compacted. Old backups are
+deleted only after a new one has been made and verified. A purge cannot be undone, and does not
+change the client's own transcripts.
 """
 
 import os
@@ -36,10 +36,10 @@ from memory_fabric.text import words as text_words
 
 LOCK = "purging.lock"
 LOCK_S = 5.0
-# Shorter texts occur in too many memories that should be kept.
+# Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
 MAX_NAMED = 5
-# Counts the memories that mention a name, except observations of the entity itself.
+# Counts memories that mention a name, without observations of the entity with this name.
 _MENTIONS = (
     "SELECT (SELECT count(*) FROM records "
     "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
@@ -49,9 +49,9 @@ _MENTIONS = (
 
 
 class Purged(NamedTuple):
-    """The result of a purge. `elsewhere` lists the files that still contain purged text, of other
-    projects and of the user; `ours` lists those of `elsewhere` that memory itself wrote. `inside`,
-    `shared` and `short` are counted as in `preview`.
+    """The result of a purge. `elsewhere` lists files of the user and of other projects that still
+    contain purged text; `ours` lists those that memory itself wrote. `inside`, `shared` and `short`
+    are counted as in `preview`.
     """
 
     memories: int
@@ -72,16 +72,16 @@ def find(
     inside: bool = False,
     everywhere: bool = False,
 ) -> Found:
-    """Return what a purge would erase: the memory with this id, else the words in every text.
+    """Return the memories that a purge would erase: by their id, or by words in any text.
 
     If no text contains the words in this order, the memories that contain each word are returned.
-    Raises NotFound; BadInput for fewer than six characters (unless an id or `exact`), and in a
-    session that sees only some domains.
+    Raises NotFound; or BadInput, for fewer than six characters (except an id or with `exact`), or
+    in a session that sees only some domains.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
         raise BadInput("text", problem, remedy="Purge from a shell, outside of an isolated domain.")
-    if plan.names_id(text.removeprefix("r:")):  # the form in which team status shows ids
+    if plan.names_id(text.removeprefix("r:")):  # `team status` shows ids in this form
         text = text.removeprefix("r:")
     found = _by_id(memory, text) if plan.names_id(text) else None
     if found is None:
@@ -92,14 +92,14 @@ def find(
 
 
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
-    """Count the items that a purge would erase, by kind, and list files with purged text that it
-    leaves.
+    """Count the items that a purge would erase, by kind, and list the files that it would leave
+    with purged text in them.
 
-    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines,
-    `forwarding` items, `backups`, `set_aside` and `pages` files, which are deleted whatever they
-    contain. These are kept: `inside`, texts with the words only in longer words; `mentions`, other
-    memories that mention the entity; `shared`, texts that other memories contain, too; `short`,
-    texts too short to search for in conversations and files.
+    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines;
+    `forwarding` counts items; `backups`, `set_aside` and `pages` count files, all of which are
+    deleted. Other counts are of text that is kept: `inside`, texts with the words only in longer
+    words; `mentions`, other memories that mention the entity; `shared`, texts that other memories
+    also contain; `short`, texts too short to search for in conversations and files.
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -123,8 +123,8 @@ def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
 
 
 def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | None = None) -> Purged:
-    """Erase the matches everywhere, and check that they are gone. Raises BadInput if they changed,
-    StoreUnavailable if another process blocks it, NotErased if a file still contains them.
+    """Erase the matches everywhere, then search for them. Raises BadInput if the matches changed,
+    StoreUnavailable if another process interferes, NotErased if a file still contains them.
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:
@@ -136,7 +136,7 @@ def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | Non
 def purge_exactly(
     memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
 ) -> Purged:
-    """Purge these matches without comparing them with a preview."""
+    """Purge these matches without checking that they are those of the preview."""
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)
@@ -145,12 +145,12 @@ def purge_exactly(
 
 
 def pending(home: str) -> str:
-    """Return the request of an interrupted purge, or ""."""
+    """Return the request of an interrupted purge; "" if there is none."""
     return str(files.read_json(os.path.join(home, PURGING)).get("request", ""))
 
 
 def resume(memory: Memory, by: Provenance, progress: Progress | None = None) -> Purged | None:
-    """Complete an interrupted purge; return None without one. Raises the errors of `purge`."""
+    """Complete an interrupted purge; return None if there is none. Raises the errors of `purge`."""
     home = memory.settings.home
     planned = files.read_json(os.path.join(home, PURGING))
     if not planned:
@@ -186,7 +186,7 @@ def _carry_out(
         rows = purge_steps.erase(memory, planned, where, provenance, tell)
         fresh = purge_steps.renew_backups(where)
         tell(80, 100)
-        # These files of the launcher mention rules and folders; later hooks write them again.
+        # The launcher's marker files reveal rules and folders; later hooks write new ones.
         launch_marks.forget_places(home)
         for location in where:
             launch_marks.forget_unbound(location.path)
@@ -226,7 +226,7 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return the memories of the project and the user that state the words; may be empty."""
+    """Return the project's and user's memories that state the words, if any. Raises BadInput."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(
@@ -257,7 +257,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
 
 
 def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
-    """Return the deleted entity with this name, and its observations from the history, if any."""
+    """Return the deleted entity with this name and its former observations, or an empty list."""
     try:
         origin = trace.why(memory, name)
     except NotFound:
@@ -269,7 +269,7 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
-    """Return True if a table or file that a purge searches contains the words."""
+    """Return True if any table or file that a purge would search contains the words."""
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     sought = plan.target_of(planned).sought
@@ -281,7 +281,7 @@ def _is_held(memory: Memory, found: Found) -> bool:
 
 
 def _with_separate_words(memory: Memory, text: str) -> Found:
-    """Return memories that contain all of the words in any order. Raises NotFound."""
+    """Return the memories that contain all of the words, in any order. Raises NotFound."""
     wanted = set(text_words(text))
     try:
         found = plan.find(memory, text)
@@ -325,7 +325,7 @@ def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
 
 
 def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
-    """Count purged text in the files of a location, and copies of its database to be deleted."""
+    """Count the lines of a location's files with purged text, and the database copies to delete."""
     journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     queues = [path for folder in location.folders for path in journal.waiting_files(folder)]

@@ -1,4 +1,4 @@
-"""Removal of purged content from files other than databases, and the search for what is left."""
+"""Removal of purged content from files other than databases, and the search for what remains."""
 
 import json
 import os
@@ -21,11 +21,11 @@ from memory_fabric.store.tiers import memory_md
 
 Line = Mapping[str, Any]
 LOCK_S = 10.0
-# Endings of temporary files that were never renamed to their final name.
+# Suffixes of temporary files that a killed process has not renamed to their final name.
 UNFINISHED = (".tmp", ".tmp-journal")
-# Files with memories have one of these in their names; all other files contain settings.
+# The names of files with memories contain one of these texts; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
-# Words of every file of memory that are no constant: field names, and the word before a reason.
+# More words that memory writes itself, which are in no constant: field names, words in messages.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""
@@ -34,7 +34,7 @@ _VALUES = (
     *(models.RECORD_TYPES, models.ENTITY_TYPES, models.SCOPES, models.TRUST_ORDER, models.SOURCES),
     *(models.OUTCOMES, sessions.CHANNELS, ingest_queue.STATES),
 )
-# A text that occurs in this vocabulary cannot be erased.
+# The words that memory writes into its files itself; a text that occurs here cannot be erased.
 OWN_TEXT = "\n".join(
     (
         schema.whole(),
@@ -50,9 +50,9 @@ OWN_TEXT = "\n".join(
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Rewrite a file (a journal: under the write lock); return True if any line changed. `change`
-    returns the new object of a line; without `change`, or if a line is invalid, purged text drops
-    it.
+    """Clean the lines of a file (for a journal, under the write lock); return True if any changed.
+    `change` returns the new object of a line. Without `change`, or if it is no valid JSON, a line
+    with purged text is deleted.
     """
 
     def left_of(line: str) -> str | None:
@@ -64,7 +64,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
             return None if target.is_in(line.encode("utf-8", "surrogateescape")) else line
         new_value = change(value)
         new = line if new_value is value else json.dumps(new_value, ensure_ascii=False)
-        # The words may match across several texts of the line, none of which contains them.
+        # The words may match across several texts of a line, even if they are in no single text.
         return None if new_value is not value and target.asked.is_in(new) else new
 
     try:
@@ -81,7 +81,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Clean a decisions.jsonl: mark purged records as forgotten, sign own changed lines."""
+    """Clean a decisions.jsonl: mark purged records as forgotten; sign own lines that changed."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -103,7 +103,7 @@ def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
 
 
 def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
-    """Clean the queue of changes; sign own changed lines again. Raises TimeoutError, OSError."""
+    """Clean the queue, and renew the signatures of own lines. Raises TimeoutError, OSError."""
 
     def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all targets have the same words
+    every = targets["user"]  # all targets are for the same words
     for target in targets.values():
         every = replace(
             every,
@@ -125,7 +125,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # some may be applied meanwhile
+            for path in filter(files.is_own_file, waiting):  # some may have been applied by now
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 
@@ -138,7 +138,7 @@ def memory_block(path: str) -> bytes:
 
 
 def is_in_user_text(path: str, sought: Sought) -> bool:
-    """Return True if the user's part of a client memory file contains the text. Raises OSError."""
+    """Return True if the user's part of a MEMORY.md file contains the text. Raises OSError."""
     return sought.is_in(_text_of(path).encode().replace(memory_block(path), b" "))
 
 
@@ -161,14 +161,14 @@ def lines_with(path: str, target: PurgeTarget) -> int:
 
 
 def is_of_memories(path: str) -> bool:
-    """Return True if a file contains memories, not only settings or locations."""
+    """Return True if a file contains memories, and not only settings or locations."""
     folders = path.split(os.sep)[:-1]
     ours = spool.FOLDER in folders or callers.FOLDER in folders
     return ours or any(part in os.path.basename(path) for part in OF_MEMORIES)
 
 
 def is_log(path: str) -> bool:
-    """Return True for a log, notices or rejected lines; False for a journal of changes."""
+    """Return True if the file is a log, notices or rejected lines, not a journal or queue."""
     name = os.path.basename(path)
     return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 

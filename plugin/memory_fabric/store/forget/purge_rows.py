@@ -27,16 +27,16 @@ from memory_fabric.text import index_extra
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
-# Seconds to wait for readers, which use the write-ahead log only while they read.
+# Seconds to wait until no reader uses the write-ahead log.
 CHECKPOINT_S = 10.0
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
-# Prefixes of the ids of a record, a turn, and an entity or its rows in the injection ledger.
+# In the injection ledger, prefixes of the ids of records, of turns, and of entities or their rows.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
-# Columns derived from another column, which is searched itself.
+# Columns whose content is derived from another column, which is searched instead.
 DERIVED = frozenset((table, "key") for table in ("entities", "aliases", "records", "team_heads"))
-# For each kind of text that is not a memory: its table, its key column, and its text columns.
+# For each kind of text that is no memory: its table, the key column, and the text columns.
 TEXTS = {
     "history": ("operations", "seq", "payload", "inverse"),
     "turns": ("episodes", "id", "text"),
@@ -49,14 +49,14 @@ TEXTS = {
 _OBSERVATIONS = (
     "SELECT e.name, o.text, o.record FROM observations AS o JOIN entities AS e ON e.id = o.entity"
 )
-# Fields of an ingested text that contain none of its text.
+# Fields of an ingest that are kept, because they contain nothing of the ingested text.
 _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
 
 
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Remove purged content; return the number of changed rows, and the target with all matches."""
+    """Remove purged content; return the count of changed rows and the target with all matches."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"
@@ -84,7 +84,7 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return the memories that state the words, as a payload for the operation `forget`."""
+    """Return the payload of a `forget` operation for the memories that state the words."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
@@ -101,12 +101,12 @@ def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
 
 
 def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the observations (entity's name, text) in a payload for the operation `forget`."""
+    """Return the observations in the payload of a `forget` operation, as (entity's name, text)."""
     return [(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]]
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of a table's rows (TEXTS) that contain purged text or are a purged turn."""
+    """Return the keys of a table's rows (see TEXTS) with purged text or for a purged turn."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -119,14 +119,14 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
 
 
 def count_inside(database: Database, target: PurgeTarget) -> int:
-    """Count the texts that contain the words inside longer words."""
+    """Count the texts in which the words occur inside longer words."""
     wide = target.asked.anywhere()
     cells = _with(_cells(database.connection, wide), 2, wide)
     return sum(len(wide.spans(text)) > len(target.asked.spans(text)) for _, _, text, _ in cells)
 
 
 def compact(database: Database, progress: Progress | None = None) -> None:
-    """Rebuild indexes, drop free pages and the WAL. Raises StoreUnavailable if others read."""
+    """Rebuild the indexes, remove free pages and the write-ahead log. Raises StoreUnavailable."""
     connection = database.connection
     try:
         with database.transaction() as c:
@@ -147,14 +147,14 @@ def compact(database: Database, progress: Progress | None = None) -> None:
 
 
 def bytes_held(database: Database, sought: Sought) -> int:
-    """Count the bytes of matching text in the tables of a database."""
+    """Count the bytes that match the searched texts in all tables of a database."""
     cells = _with(_cells(database.connection, sought), 2, sought)
     return sum(sought.bytes_in(text) for _, _, text, _ in cells)
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """Return True if only a file's indexes seem to contain the text. They store stems and letters
-    without accents, which may equal the text by chance; tables are searched separately.
+    """Return True if a database file contains the text only in its indexes. These store stems and
+    letters without accents, which may equal the text by chance; tables are searched separately.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as c:
@@ -178,7 +178,7 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
-    """Return the purged texts that other memories of this database contain, too, and keep."""
+    """Return the purged texts that other memories of this database contain and therefore keep."""
     shared = []
     for text in target.texts:
         sought = Sought((Needle(text),))
@@ -197,7 +197,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories as a separate operation, which is kept."""
+    """Log the tombstones of all purged memories in an operation of its own, which is not purged."""
     buried = [
         list(row)
         for id_ in sorted(target.tombstone_ids())
@@ -209,7 +209,7 @@ def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
 
 
 def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
-    """Forget the memories that state the words; replaying the journal sets equal tombstones."""
+    """Forget the memories that state the words, and log their tombstones; return the new target."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
@@ -257,7 +257,7 @@ def _scrub_records(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
-    """Replace purged text in turns by a marker; replace a turn purged by its id completely."""
+    """Replace purged text in turns by a marker; for a turn purged by its id, replace all text."""
     numbers = holding(c, target, "turns")
     for number in numbers:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (number,))
@@ -265,7 +265,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
         values = dict(zip(columns, row.fetchone(), strict=True))
         text = MARK if values["uuid"] in target.turns else target.sought.without(values["text"])
         values |= {"text": text, "extra": index_extra(text)}
-        # The full-text index is updated by inserts and deletes only.
+        # Only inserts and deletes, not updates, change the full-text index.
         c.execute("DELETE FROM episodes WHERE id = ?", (number,))
         values_of = ", ".join(f":{name}" for name in columns)
         c.execute(f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({values_of})", values)
@@ -273,7 +273,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Empty ingested texts with purged text; their rows stay, because of the idempotency key."""
+    """Empty ingested texts that contain purged text; keep their rows for the idempotency key."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
@@ -302,8 +302,8 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words in all other texts by a marker, and in session notes also purged texts;
-    delete rows whose key contains the words.
+    """Replace the words by a marker in all other texts, and purged texts in session notes. Delete a
+    row if its key contains the words.
     """
     cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
     for what in ("blocks", "checkpoints"):
@@ -325,7 +325,7 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 
 def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield table, column, text and row key of texts that may match, without derived columns."""
+    """Yield (table, column, text, row key) of texts that may match, except in derived columns."""
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
@@ -350,7 +350,7 @@ def _key_columns(c: Connection, table: str) -> list[str]:
 
 
 def _with(rows: Iterable[Row], column: int, sought: Sought) -> Iterator[Row]:
-    """Yield the rows whose text in this column matches; for speed, batches are searched first."""
+    """Yield the rows with a match in this column; for speed, search whole batches of rows first."""
     some: list[Row] = []
     chars = 0
     for row in chain(rows, (None,)):

@@ -1,4 +1,4 @@
-"""The steps of a purge, in an order that loses no other data, and the check at its end."""
+"""The steps of a purge, in an order that loses no other data, and the check at the end."""
 
 import os
 import sqlite3
@@ -34,12 +34,12 @@ Opened = Sequence[tuple[Location, Database]]
 
 
 class NotErased(StoreUnavailable):
-    """A file of memory still contains text that was to be erased."""
+    """Error: a file of memory still contains text that was to be erased."""
 
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
-    """Open all databases of these locations; close those of other projects at the end."""
+    """Open the databases of these locations; at the end, close the databases of other projects."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
     try:
@@ -56,7 +56,7 @@ def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
 
 
 def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
-    """Delete the memories like the operation `forget`, and log their tombstones."""
+    """Delete the planned memories with the operation `forget`, and log their tombstones."""
     by = _cleaned(provenance)
     for kind, part in plan["stores"].items():
         database = memory.database(kind, create=False)
@@ -76,21 +76,21 @@ def erase(
 ) -> int:
     """Remove the planned content from all files but backups; return the number of changed rows.
 
-    `progress` is called with up to 70 of 100: the content is removed at 30, then the indexes are
-    rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error, and then rolls no step back.
+    `progress` is called with a percentage: up to 30 while content is removed, then up to 70 while
+    indexes are rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; no step is then undone.
     """
     by, every, home = _cleaned(provenance), target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
-        # the user's first: a queue may contain changes of both
+        # user's database first: a queue may have changes of both
         for number, (location, database) in enumerate(databases[::-1]):
             progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
                 target = target_in(plan, memory, database)
                 changed, target = purge_rows.scrub(database, c, target, by)
-                # Journals are appended to under the write lock, which this transaction has.
+                # A journal is written only under the write lock, which this transaction has.
                 path = os.path.join(os.path.dirname(location.path), journal.OPERATIONS)
                 purge_files.rewrite(path, target, partial(line_without, target=target))
                 for folder in location.folders:
@@ -114,7 +114,7 @@ def erase(
 
 
 def renew_backups(where: Sequence[Location]) -> list[str]:
-    """Make one new backup of each database, then delete all older copies; return the new paths."""
+    """Make a new backup of each database, then delete all older copies; return the new paths."""
     fresh = []
     for location in where:
         fresh.append(backup.create(location.path))
@@ -127,7 +127,7 @@ def renew_backups(where: Sequence[Location]) -> list[str]:
 
 
 def set_aside(path: str) -> list[str]:
-    """Return the paths of damaged databases that were set aside; these cannot be cleaned."""
+    """Return the paths of damaged databases that a repair moved aside, which cannot be cleaned."""
     folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
@@ -136,9 +136,9 @@ def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
 ) -> tuple[tuple[str, ...], int, int]:
     """Search every table and file except the plan for purged text. Return the files with purged
-    text that are left alone (the user's, other projects', or settings), and the counts of shared
-    texts and of texts with the words in longer words. Raises NotErased, with the number of bytes,
-    if a file of this memory still contains purged text.
+    text that a purge does not change (the user's, other projects', or settings), the number of
+    shared texts, and the number of texts with the words in longer words. If a file of this memory
+    still contains purged text, raises NotErased with the number of bytes.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -147,14 +147,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought)
         inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
-    # In both cases a database file's bytes contain the words, so only its tables are checked.
+    # In both cases, a database file may contain the words, so only its tables are checked.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in own_files(memory, where):
         size = 0 if path == plan_path else _bytes_in_file(path, sought, is_inside=is_inside)
         if not size:
             continue
-        if path.endswith(purge_files.UNFINISHED):  # left by a killed process
+        if path.endswith(purge_files.UNFINISHED):  # a killed process left this file
             os.unlink(path)
         elif purge_files.is_of_memories(path) or path == served:
             sizes[path] = sizes[path] or size
@@ -174,7 +174,7 @@ def verify(
 def elsewhere(
     memory: Memory, where: Sequence[Location], sought: Sought, plan_path: str = ""
 ) -> list[str]:
-    """Return files of other projects, the user and the client that contain what is sought."""
+    """Return the files of other projects, the user and the client that contain these texts."""
     paths = [path for path in file_locations.other_files(memory, where) if path != plan_path]
     notes = file_locations.client_memory_files(where)
     return [
@@ -184,7 +184,7 @@ def elsewhere(
 
 
 def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
-    """Return all files of this memory, the client's logs, and the texts that imports set aside."""
+    """Return all files of this memory, the client's logs, and the file of rejected import lines."""
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     served = memory.mirror.path if memory.mirror else ""
     paths = (
@@ -196,9 +196,9 @@ def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
 
 
 def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
-    """Delete all vectors, also from free pages; return how many. Raises StoreUnavailable."""
+    """Delete all vectors, also from free pages; return their number. Raises StoreUnavailable."""
     deleted = 0
-    with opened(memory, where) as databases:  # translates the errors of SQLite
+    with opened(memory, where) as databases:  # translates SQLite's errors
         for _, database in databases:
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
@@ -216,7 +216,7 @@ def _bytes_in_file(path: str, sought: Sought, *, is_inside: bool) -> int:
         data = stream.read()
     if not data.startswith(SQLITE):
         return sought.bytes_in(data)
-    # A database file stores texts without separators, so the words may seem part of longer words.
+    # In a database file, texts follow each other directly, so words may seem part of longer words.
     size = (sought if is_inside else sought.anywhere()).bytes_in(data)
     return 0 if not size or purge_rows.is_only_in_indexes(path, sought) else size
 
@@ -234,7 +234,7 @@ def _unshared_texts(memory: Memory, plan: PurgePlan, databases: Opened) -> tuple
 def _rewrite_blocks(
     memory: Memory, target: PurgeTarget, purged_ids: frozenset[str], databases: Opened
 ) -> None:
-    """Rewrite memory's block of each MEMORY.md without these records and purged text."""
+    """In each MEMORY.md, rewrite the block of this plugin without these records and purged text."""
 
     def record_of(id_: str) -> Record | None:
         matches = (records.find(db.connection, "id = ?", (id_,)) for _, db in databases)
@@ -254,7 +254,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Clean logs, notices, rejected lines, spool, callers and pages; skip a mirror's state."""
+    """Clean logs, notices, rejected lines, spool, callers and pages, but no files of a mirror."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

@@ -1,8 +1,8 @@
-"""Removal of purged content from logged operations, so that a replay restores only the rest.
+"""Removal of purged content from logged operations, so that a replay does not restore it.
 
-Names are compared as names. Texts are also found inside other texts, except in those that are kept.
+Names are compared as a whole. Texts are also found inside other texts, unless those are to be kept.
 The words of the request are searched for everywhere: a record, entity or observation that states
-them is removed as a whole; in any other text, a marker replaces them.
+the words is removed as a whole; in any other text, a marker replaces the words.
 """
 
 import json
@@ -14,11 +14,11 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
-# A record of this type covers many topics, so it is kept, and only the purged words are replaced.
+# Records of this type cover many topics, so they are kept, and only purged words are replaced.
 SESSION = "session"
-# The fields that state a record; in its other fields, a marker replaces the words.
+# A record states the words if these fields contain them; in other fields, a marker replaces them.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
-# If there are more texts than this, every operation is parsed instead of searching its JSON first.
+# With more texts to search for, parsing every operation is faster than searching its JSON first.
 MAX_CONCERNING = 100
 # Shorter texts and single words are too common to be searched for inside other texts.
 MIN_SOUGHT_CHARS = 12
@@ -28,9 +28,9 @@ MIN_SOUGHT_CHARS = 12
 class PurgeTarget:
     """The content purged from one database: ids of records, names, observations, and their texts.
 
-    `words` are those of the request: with `exact` in this case only, with `inside` also in longer
-    words. `turns` are ids of purged turns. `alive` are the ids of kept records, `kept` the texts of
-    kept observations; `given` are names under which sessions were shown purged memories.
+    `words` are those of the request: with `exact`, in the same case; with `inside`, also in longer
+    words. `turns` are ids of purged turns. `alive` are ids of records that are kept, `kept` texts
+    of observations that are kept; `given` are names by which sessions were shown purged memories.
     """
 
     ids: frozenset[str] = frozenset()
@@ -44,11 +44,11 @@ class PurgeTarget:
     exact: bool = False
     inside: bool = False
     turns: frozenset[str] = frozenset()
-    # The searches for the words, for the texts, and for both.
+    # Searches for the request's words, for purged texts, and for both.
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
-    # The search for words, texts, names and ids: only operations with a match are changed.
+    # A search for words, texts, names and ids: an operation without a match need not be changed.
     concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,11 +63,11 @@ class PurgeTarget:
         object.__setattr__(self, "concerning", concerning)
 
     def may_concern(self, text: str) -> bool:
-        """Return False if this JSON cannot contain purged content, which saves parsing it."""
+        """Return False if this JSON cannot contain purged content and so need not be parsed."""
         return len(self.concerning) > MAX_CONCERNING or self.concerning.is_in(text)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return True if the text contains any of the purged texts or words."""
+        """Return True if the text contains any of the purged texts or of the request's words."""
         return self.sought.is_in(text)
 
     def is_name(self, name: str) -> bool:
@@ -75,7 +75,7 @@ class PurgeTarget:
         return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """Return True if this observation was purged, or has purged text and is not kept."""
+        """Return True if this observation was purged, or contains purged text and is not kept."""
         if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
@@ -95,7 +95,7 @@ class PurgeTarget:
         return id_ not in self.alive and any(map(self.repeated.is_in, own))
 
     def tombstone_ids(self) -> frozenset[str]:
-        """Return the ids of the tombstones that prevent purged memories from being restored."""
+        """Return the ids of the tombstones that keep purged memories from being restored."""
         names = map(tombstones.of_entity, self.names)
         return self.ids | {*names} | {tombstones.of_observation(*pair) for pair in self.said}
 
@@ -107,7 +107,7 @@ def is_specific(text: str) -> bool:
 
 
 def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any] | None:
-    """Return the payload without purged content: the same if it has none, None if empty."""
+    """Return the payload without purged content; the same object if unchanged, None if empty."""
     new: dict[str, Any] = {}
     for name, value in payload.items():
         take = _FIELDS.get(name)
@@ -123,7 +123,7 @@ def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mappi
 def without_steps(
     steps: Sequence[Mapping[str, Any]], target: PurgeTarget
 ) -> list[Mapping[str, Any]]:
-    """Return operations (kind, payload) without purged content; drop operations left empty."""
+    """Remove purged content from operations (kind, payload); drop operations that become empty."""
     pairs = ((step, without(step["kind"], step["payload"], target)) for step in steps)
     return [
         step if payload is step["payload"] else {**step, "payload": payload}
@@ -133,7 +133,7 @@ def without_steps(
 
 
 def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
-    """Return a line of queue or journal without purged content; an empty line becomes a no-op."""
+    """Remove purged content from a line of a queue or journal; an emptied line becomes a no-op."""
     new: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
         payload = without(value["kind"], value["payload"], target)
@@ -145,7 +145,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Return JSON with matches replaced, also across a list of words; the same without a match."""
+    """Return a JSON value with matches replaced, even across a list of words, or else unchanged."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):
@@ -166,7 +166,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """Return a text, possibly JSON, with matches replaced; JSON where that fails is emptied."""
+    """Replace matches in a text or, if it is JSON, in its values; empty JSON that still matches."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):
@@ -178,7 +178,7 @@ def marked_json(text: str, sought: Sought) -> str:
     return new if not sought.is_in(new) else "{}" if text[0] == "{" else "[]"
 
 
-# A field's filter returns this value if the whole payload must be removed.
+# The filter of a field returns this value if the whole payload must be removed.
 _ALL = object()
 
 
@@ -219,7 +219,7 @@ def _record(record: Any, target: PurgeTarget) -> Any:
     if target.is_record(record):
         return _ALL
     new = dict(record)
-    # Entities are [name, type], relations are [from, type, to].
+    # Entities are lists [name, type], and relations are lists [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(record.get(name), list):
             new[name] = [
@@ -241,7 +241,7 @@ def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _ingest(ingest: Any, target: PurgeTarget) -> Any:
-    """Drop a whole ingested text if it contains purged text: the rest may reveal that text."""
+    """Drop an ingested text if it contains purged text, which the remaining text might reveal."""
     parts = (*ingest.values(), *(ingest.get("key_decisions") or ()))
     return _ALL if any(isinstance(p, str) and target.is_in(p) for p in parts) else ingest
 
@@ -254,7 +254,7 @@ def _ids(ids: Any, target: PurgeTarget) -> list[str]:
     return [id_ for id_ in ids if id_ not in target.ids]
 
 
-# The filter for each field of a payload. Tombstones to be added contain no text and are kept.
+# Maps each field of a payload to its filter. New tombstones (`add`) contain no text and are kept.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
     "observations": _statements,

@@ -1,7 +1,7 @@
 """Search for words and texts in bytes, in every spelling that memory's files may contain.
 
-These are plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
-`\\"`, `\\/`), percent-encoding, and lists of words; in any white space and, unless exact, any case.
+A spelling is plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
+`\\"`, `\\/`), percent-encoding, or a list of words, with any white space and, unless exact, case.
 """
 
 import re
@@ -15,9 +15,9 @@ from memory_fabric.text import one_line
 
 # The marker that replaces erased words in a text that is kept.
 MARK = ERASED
-# More bytes than any escape of a single character has.
+# More bytes than the longest escape of a single character.
 NEAR_BYTES = 16
-# An SQL condition with more texts is slower in SQLite than reading every row.
+# With more texts than this, an SQL condition is slower than reading every row.
 MAX_RUNS, MAX_RUN_CHARS = 20, 100
 _BETWEEN = (
     rb"(?:\s|\\+[nrtfv]|\\+u0020|\\+u00(?:09|0[aAcCdD]|[aA]0)|%(?:20|09|0[aAdD])|\+|"
@@ -30,8 +30,8 @@ _ESCAPE_BEFORE = re.compile(rb"(?:\\+(?:u([0-9a-fA-F]{4})|[nrtbf])|%([0-9a-fA-F]
 _ESCAPE_AFTER = re.compile(rb"(?:\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2}))")
 _RUN = re.compile(rb"[a-z0-9]+")
 _ESCAPED_ASCII = re.compile(rb"(?:\\u00|%)[2-7][0-9a-f]")
-# Scripts without spaces between words (Thai to Tibetan, Burmese, Khmer, Chinese, Japanese), and
-# Korean, which attaches endings to words.
+# Scripts that write no spaces between words (Thai to Tibetan, Burmese, Khmer, Chinese, Japanese),
+# and Korean, which attaches endings to words.
 _UNSPACED = (
     *(("\u0e00", "\u0fff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u2e80", "\u9fff")),
     *(("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003ffff")),
@@ -39,7 +39,7 @@ _UNSPACED = (
 
 
 class Needle(NamedTuple):
-    """A text to search for; `whole`: not inside longer words, `exact`: in this case only."""
+    """A text to search for; `whole` excludes longer words, and `exact` excludes another case."""
 
     text: str
     whole: bool = False
@@ -47,7 +47,7 @@ class Needle(NamedTuple):
 
 
 class Sought:
-    """A set of texts to search for together; false if it is empty."""
+    """A set of texts that are searched for together; an empty set is false."""
 
     def __init__(self, needles: Iterable[Needle] = ()) -> None:
         self._needles = tuple(dict.fromkeys(needle for needle in needles if needle.text.strip()))
@@ -56,11 +56,11 @@ class Sought:
         return len(self._needles)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return True if the bytes contain any of the texts, however deeply they are escaped."""
+        """Return True if the text or bytes contain any of the texts, however deeply escaped."""
         return bool(self._needles) and next(self._spans(_bytes(text)), None) is not None
 
     def without(self, text: str) -> str:
-        """Return the text with each match replaced by a marker; the same object without a match."""
+        """Return the text with a marker in place of each match; the same object if none matches."""
         data = _bytes(text)
         spans = self.spans(data) if self._needles else []
         parts, last = [], 0
@@ -70,7 +70,7 @@ class Sought:
         return b"".join((*parts, data[last:])).decode("utf-8", "surrogatepass") if spans else text
 
     def spans(self, text: str | bytes) -> list[tuple[int, int]]:
-        """Return the matches as byte ranges (start, end), in order; merge overlapping ranges."""
+        """Return the byte ranges (start, end) of all matches, in order; join overlapping ranges."""
         joined: list[tuple[int, int]] = []
         for start, end in sorted(self._spans(_bytes(text))):
             if joined and start < joined[-1][1]:
@@ -84,12 +84,12 @@ class Sought:
         return sum(end - start for start, end in self.spans(text))
 
     def anywhere(self) -> "Sought":
-        """Return the same search, but also matching inside longer words."""
+        """Return a search for the same texts that also matches inside longer words."""
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def condition(self, columns: Iterable[str]) -> str:
-        """Return an SQL condition that is true for every row with a match in one of these columns,
-        and possibly for other rows.
+        """Return an SQL condition that is true for all rows with a match in one of these columns,
+        but perhaps also for other rows.
         """
         runs = {_longest_run(needle.text)[:MAX_RUN_CHARS].decode() for needle in self._needles}
         if not runs:
@@ -97,7 +97,7 @@ class Sought:
         if "" in runs or len(runs) > MAX_RUNS:
             return "1"
         tests = [f"{{0}} LIKE '%{run}%'" for run in sorted(runs)]
-        # Rows with escaped letters, or with a NUL, at which SQLite's LIKE and GLOB stop.
+        # Also include rows with escaped letters, and rows with a NUL, at which LIKE and GLOB stop.
         tests.append("instr({0}, '%') AND {0} GLOB '*%[2-7][0-9A-Fa-f]*'")
         tests += ["instr({0}, '\\u00')", "instr({0}, char(0))"]
         any_of = " OR ".join(tests)
@@ -108,7 +108,7 @@ class Sought:
         for needle in self._needles:
             if run := _longest_run(needle.text):
                 folded = folded or data.lower()
-                # Memory never escapes ASCII letters itself, but another program may.
+                # Memory itself never escapes ASCII letters, but another program may.
                 if run not in folded and not _ESCAPED_ASCII.search(folded):
                     continue
             for match in _expression(needle).finditer(data):
@@ -125,8 +125,8 @@ def _bytes(text: str | bytes) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest run of ASCII letters and digits, in lower case: each spelling has it."""
-    # Encode first: the lower case of İ begins with an ASCII letter that its bytes do not have.
+    """Return the longest run of ASCII letters and digits, in lower case; each spelling has it."""
+    # Encode first: the lower case of İ begins with an ASCII letter, but its UTF-8 bytes do not.
     ascii_ = unicodedata.normalize("NFC", text).encode("ascii", "replace").lower()
     runs: list[bytes] = _RUN.findall(ascii_)
     return max(runs, key=len, default=b"")
@@ -157,7 +157,7 @@ def _any_case(digits: str) -> bytes:
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
-    """Return True if a match of the text continues a word, on its left or on its right."""
+    """Return True if a match of the text is only part of a longer word, at its start or end."""
     left, right = data[max(0, start - NEAR_BYTES) : start], data[end : end + NEAR_BYTES]
     escape = _ESCAPE_BEFORE.search(left)
     before = _escaped(escape) if escape else left.decode("utf-8", "ignore")[-1:]
@@ -167,7 +167,7 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 
 def _joins(edge: str, neighbour: str) -> bool:
-    """Return True if the two characters belong to the same word; `neighbour` may be empty."""
+    """Return True if the two characters belong to one word; `neighbour` may be an empty text."""
     both = (edge, neighbour) if neighbour else ()
     if not (both and all(c.isalnum() or unicodedata.category(c)[0] == "M" for c in both)):
         return False
@@ -175,7 +175,7 @@ def _joins(edge: str, neighbour: str) -> bool:
 
 
 def _escaped(escape: re.Match[bytes]) -> str:
-    """Return the escaped character; empty if the escape is a part of a character."""
+    """Return the escaped character, or "" if the escape encodes only a part of a character."""
     digits = next(filter(None, escape.groups()), b"")
     is_character = len(digits) == 4 or (digits and int(digits, 16) <= 127)
     return chr(int(digits, 16)) if is_character else ""

@@ -1,1 +1,1 @@
-"""The reference server's file: read, write, import, and mirror it while it is served."""
+"""The reference server's file: reading, writing, importing, and mirroring it while it is served."""

@@ -1,7 +1,7 @@
 """The state in which a mirrored file and its database last agreed, and access to the file's bytes.
 
-With this state, the later changes of each side can be found. It is in the database; the redacted
-lines are in a separate file, named after the digest of the content.
+Comparing each side with this state shows what changed later. The state is in the database; the
+redacted lines are in a separate file, named after the digest of the mirrored file's content.
 """
 
 import hashlib
@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 from memory_fabric.store import files
 from memory_fabric.store.database import Database
 
-# Size, time of modification and inode of a file; None if there is no file.
+# A file's size, modification time and inode; None if the file is missing.
 Signature = tuple[int, int, int] | None
-# Maps the digest of each line of a file to the redacted line; to b"" for a line of another kind.
+# Maps the digest of each line to the redacted line; to b"" if the line is no entity or relation.
 Marked = dict[bytes, bytes]
 
 KEY, PREFIX = "mirror", "agreed-"
-# A signature that no file has, so that the file is read again.
+# A signature that no file has: it causes the file to be read again.
 UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
     """The file's signature and digest, and the last operation (`seq` and `operation`) in the file.
 
-    `owed` is True if another program overwrote the file and it lacks the database's latest change.
-    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes,
-    or 0 if all of it is valid and the mirrored file must be written as a whole.
+    `owed` is True if another program overwrote the file, so that it lacks changes of the database.
+    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes;
+    0 means that all of it is valid and that the mirrored file must be written as a whole.
     """
 
     signature: Signature
@@ -44,17 +44,17 @@ NOTHING = State(None, "")
 
 
 def mark_of(line: bytes) -> bytes:
-    """Return the digest by which a line of the file is identified."""
+    """Return the digest that identifies a line of the file."""
     return hashlib.blake2b(line, digest_size=8).digest()
 
 
 def digest_of(lines: Iterable[bytes]) -> str:
-    """Return the digest of all lines of a file, which does not depend on their order."""
+    """Return the digest of all lines of a file; it does not depend on their order."""
     return digest_after("", (), map(mark_of, lines))
 
 
 def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) -> str:
-    """Return the digest of a file after lines were removed and added, given by their digests."""
+    """Return a file's digest after removing and adding lines, which are given by their digests."""
     total = int(digest or "0", 16) + sum(int.from_bytes(mark, "big") for mark in added)
     return f"{(total - sum(int.from_bytes(mark, 'big') for mark in removed)) % (1 << 64):016x}"
 
@@ -86,13 +86,13 @@ def agree(db: Database, home: str, state: State) -> None:
 
 
 def clear(db: Database) -> None:
-    """Delete the agreed state, so that the next process after a crash merges the whole file."""
+    """Delete the agreed state, so that after a crash the next process merges the whole file."""
     with db.transaction() as c:
         c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save each line redacted, with its digest; return the saved state. Raises OSError."""
+    """Save all lines, redacted, with their digests; return the saved state. Raises OSError."""
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     content = b"\n".join([head, *lines, b""])
@@ -103,7 +103,7 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append edits to the file of agreed lines; return `after` for `agree`. Raises OSError."""
+    """Append edits to the file of agreed lines; return the state for `agree`. Raises OSError."""
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]
@@ -111,7 +111,7 @@ def save_edits(
     handle = files.opened(_path(home, before.base), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         if os.fstat(handle).st_size > before.length:
-            os.ftruncate(handle, before.length)  # left by a process that died
+            os.ftruncate(handle, before.length)  # remove what a killed process appended
         files.write_all(handle, added)
         os.fsync(handle)
     finally:
@@ -120,7 +120,7 @@ def save_edits(
 
 
 def can_be_edited(home: str, state: State) -> bool:
-    """Return True if edits can be appended to the agreed lines: they exist and are not too long."""
+    """Return True if edits can be appended to the saved lines: they exist and are not too long."""
     if state.owed or not state.length or not state.signature:
         return False
     most = 4 * state.signature[0] + (1 << 20)
@@ -134,7 +134,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Return the last agreed lines, or none if the file is lost: then no line counts as removed."""
+    """Return the agreed lines; {} if their file is lost, so that no line counts as removed."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():
@@ -149,7 +149,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state of a content whose writer died after saving its lines and before `agree`."""
+    """Return the state of the content with this digest if its writer died just before `agree`."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first = appended.partition(b"\n")[0].removeprefix(b"= ").decode("utf-8", "replace")
     saved = files.parsed(first) if appended[:2] == b"= " and appended.endswith(b"\n") else None
@@ -194,7 +194,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the state's last operation still has the same number in the database."""
+    """Return True if the state's last operation has the same row number in the database."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -26,24 +26,24 @@ Item = Entity | Relation
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
-# Count of lines between two reports of progress, and size of the bad lines kept in memory.
+# The number of lines between two progress reports, and the size of bad lines kept in memory.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# The largest file that may be one object, and the longest line; parsing takes 15 times as much.
+# Size limits of a file that is one object, and of a line; parsing needs 15 times as much memory.
 WHOLE_BYTES, MAX_LINE_BYTES = 64 << 20, 32 << 20
-# The length to which a longer line is cut before it is set aside.
+# Lines that are too long are cut to this length before they are saved as bad lines.
 KEPT_BYTES = 4 << 10
 
 
 class BadLine(NamedTuple):
-    """A line that could not be read: its number, counted from 1, and the error."""
+    """A line that could not be parsed: its number, counted from 1, and the error."""
 
     number: int
     because: str
 
 
 class Loaded(NamedTuple):
-    """Counts of new rows and relation ends; if any change was `queued`; `variants` of new names
-    that differ only in case, `-`, `_` or spaces; forgotten names.
+    """Counts of new rows and of created relation ends; `queued`: True if a change was queued;
+    `variants`: for new names, names that differ in case, `-`, `_` or spaces; forgotten names.
     """
 
     entities: int = 0
@@ -55,7 +55,7 @@ class Loaded(NamedTuple):
     forgotten: tuple[str, ...] = ()
 
     def after(self, result: Payload) -> "Loaded":
-        """Return these counts plus those in the result of another operation."""
+        """Return these counts plus the counts in the result of another operation."""
         new = result.get("entities", ())
         stated = [*new, *result.get("merged", ())]
         return Loaded(
@@ -70,7 +70,7 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Counts of `read` lines and of `others` of another kind; bad lines, and the file with them."""
+    """Counts of items (`read`) and lines of another kind (`others`); bad lines and their file."""
 
     loaded: Loaded = Loaded()
     read: int = 0
@@ -80,8 +80,8 @@ class Imported(NamedTuple):
 
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each line that is not blank, cut to `max_bytes`. If the file is
-    one object with both lists, yield a line for each item.
+    """Yield the number and content of each line that is not blank, cut to `max_bytes`. If the file
+    is one object with both lists, yield a line for each of their items.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:
@@ -98,12 +98,12 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def is_of_lines(content: bytes) -> bool:
-    """Return True if single lines of a content can be edited: no object, no byte order mark."""
+    """Return True if the content's lines can be edited: it is no single object and has no BOM."""
     return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
 def read(line: bytes) -> Item | None:
-    """Return the entity or relation of a line; None for a line of another kind. Raises BadInput."""
+    """Parse the entity or relation of a line; return None for any other object. Raises BadInput."""
     try:
         value = _DECODER.decode(line.decode())
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ def read(line: bytes) -> Item | None:
 
 
 def line_of(item: Item) -> bytes:
-    """Return the line of an entity or relation, byte for byte as the reference server writes it."""
+    """Return an entity or relation as exactly the line that the reference server would write."""
     if isinstance(item, Entity):
         return _dumped({"type": "entity"} | entity_object(item))
     return _dumped({"type": "relation"} | relation_object(item))
@@ -130,9 +130,9 @@ def graph_lines(whole: Graph) -> list[bytes]:
 
 
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
-    """Return the lines of these databases, merged into one graph. Raises StoreUnavailable."""
+    """Merge these databases into one graph and return its lines. Raises StoreUnavailable."""
     tell = progress or (lambda _done, _of: None)
-    # In the progress, reading a database counts as much as writing its lines.
+    # For the progress, reading a database counts as much as writing its lines.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
@@ -147,12 +147,12 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
-    """Join lines to a file's content, each with a line end, so that other programs can append."""
+    """Join lines to a file's content; end the last line as well, so that programs can append."""
     return b"".join([line + b"\n" for line in lines])
 
 
 def cleaned(item: Item) -> Item:
-    """Return the item with its texts redacted, as it would be stored."""
+    """Return the item with redacted texts, as memory would store it."""
     if isinstance(item, Entity):
         # Storing may change a text: by redaction, or by removing a block marker of this program.
         texts = (*item[:2], *item.observations)
@@ -170,10 +170,10 @@ def load(
     by: Provenance,
     report: Callable[[int], object] | None = None,
 ) -> Loaded:
-    """Store entities with their observations, then relations; known entities are merged.
+    """Store entities with their observations, then relations; merge entities that exist already.
 
     Both may be generators: only one operation at a time is in memory. `report` receives the number
-    of stored items after each operation. Raises StoreUnavailable; loading again stores the rest.
+    of stored items after each operation. Raises StoreUnavailable; a second call can complete it.
     """
     loaded, items_done = Loaded(), 0
     for items in (entities, relations):
@@ -197,8 +197,8 @@ def import_file(
     """Merge a file into memory without changing names. Raises StoreUnavailable, OSError.
 
     Entities are stored first, wherever they are in the file, so that the ends of relations exist.
-    Bad lines, and lines of `max_line_bytes` or more, are set aside and never stop the import.
-    `called` is shown to people in place of the path.
+    Bad lines, and lines of `max_line_bytes` or more, are saved in another file and do not stop the
+    import. `called` is shown to people instead of the path.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
@@ -214,11 +214,11 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines to a file, redacted as one text (a key may span several). Raises OSError."""
+    """Append bad lines to a file, redacted as one, since a key may span lines. Raises OSError."""
     numbered = list(bad_lines)
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
-    # Unchanged lines keep their indexes. A text that replaces several lines gets the index of the
-    # first of them, and the others become empty.
+    # Unchanged lines keep their positions. If one text replaces several lines, it gets the position
+    # of the first of these lines, and the others become empty.
     redacted_lines = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
     for place, text in enumerate(redacted_lines):
@@ -241,7 +241,7 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
 
 
 class _FileItems:
-    """The items of a file, with counts, and the bad lines that are not written yet."""
+    """The items of a file, their counts, and bad lines that have not been written yet."""
 
     def __init__(self, home: str, source: str, max_line_bytes: int) -> None:
         self.path, self._source = os.path.join(home, SET_ASIDE), source
@@ -250,7 +250,7 @@ class _FileItems:
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
         self._bytes = 0
-        # True if a readable line followed the last bad line.
+        # True if the last line was readable, so that a new group of bad lines may begin.
         self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
@@ -263,7 +263,7 @@ class _FileItems:
                     raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
-                # Adjacent bad lines are redacted as one text, so they must not be split.
+                # Adjacent bad lines are redacted as one text, so do not write them separately.
                 if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
                     self.close()
                 self._apart = False
@@ -278,7 +278,7 @@ class _FileItems:
                 yield item
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
-        """Yield the file's relations only; items and bad lines were counted by `entities`."""
+        """Yield only the relations; `entities` has already counted all items and bad lines."""
         for _, line in lines(stream, self._max_line_bytes):
             try:
                 item = read(line)
@@ -288,14 +288,14 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines, unless no line could be read: then the file has another format."""
+        """Write the bad lines, unless no line was readable: then the file has another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the items of a file that is one object with lists; else rewind it, return None."""
+    """Return the items of a file that is one object with lists; otherwise rewind, return None."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None
@@ -364,7 +364,7 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-# Like `JSON.stringify`: without spaces, and only necessary characters are escaped.
+# Like `JSON.stringify`: without spaces, and with only the necessary escapes.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refused)
 _READERS: dict[str, Callable[[Payload], Item]] = {"entity": _entity, "relation": _relation}

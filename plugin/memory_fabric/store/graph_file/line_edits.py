@@ -1,7 +1,7 @@
-"""The database's own changes of a mirrored graph, written as edits of single lines of its file.
+"""The database's own changes to a mirrored graph, written as edits of single lines of its file.
 
-If a change only adds lines, the saved lines are not even read. In unusual cases (another order of
-keys, a line that occurs twice) the file is written from the whole graph instead.
+If changes only add lines, the saved lines are not even read. In unusual cases (another order of
+keys, a line that occurs twice), the whole file is written from the graph instead.
 """
 
 import json
@@ -17,22 +17,22 @@ from memory_fabric.store.queries import graph
 
 _ENTITY = b'{"type":"entity"'
 _RELATIONS = (b'{"type":"relation"', b'{"type": "relation"')
-# With more operations, or more changed entities and relations, the whole file is written.
+# If more operations, or more entities and relations, have changed, the whole file is written.
 MAX_OPERATIONS = MAX_TOUCHED = 200
 _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# Changed entities (names) and relations; True if an operation created it, so the file lacks it.
+# Maps changed entities (names) and relations to True if they are new, so the file lacks them.
 Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines to add, remove or replace in the file, in canonical form.
+    """Lines to add to the file, to remove or to replace, in canonical form.
 
-    `replaced` maps each old line to its new line, or to b"" to remove it; `marks` maps it to the
-    digest of the form that the file has. `seq` and `operation` belong to the last operation in the
-    edits.
+    `replaced` maps each old line to its new line, or to b"" to remove it. `marks` maps each old
+    line to the digest of the line as the file has it. `seq` and `operation` are those of the last
+    operation among the edits.
     """
 
     seq: int
@@ -43,15 +43,15 @@ class Edits(NamedTuple):
 
     @property
     def new(self) -> list[bytes]:
-        """The lines that the edits add to the file, including replacements."""
+        """Return the lines that the edits add to the file, including replacements."""
         return [*self.added, *filter(None, self.replaced.values())]
 
 
 def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
-    """Return the edits since the agreed state; None if the whole file must be written.
+    """Return the edits since the agreed state, or None if the whole file must be written instead.
     `read_agreed` is called only if old lines are needed. Raises StoreUnavailable.
     """
-    # In one transaction, so that the lines are those after the last of these operations.
+    # Use one transaction, so that the lines match the state after the last of these operations.
     db.rows("BEGIN")
     try:
         operations = db.rows(_SINCE, (state.seq, MAX_OPERATIONS + 1))
@@ -82,7 +82,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return the items that these operations changed; None if one is unusual or too large."""
+    """Return the items changed by these operations; None if there are too many or unusual ones."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -131,10 +131,10 @@ def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the saved lines of an item in canonical form, with the digest of the file's form."""
+    """Yield each saved line of an item in canonical form, with the digest of the file's line."""
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
-    else:  # up to the key after the name
+    else:  # compare up to the key after the name
         whole = exchange.line_of(Entity(part, "", ()))
         beginning = b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
     at = saved.find(beginning)
@@ -147,7 +147,7 @@ def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, by
 
 
 def edited(content: bytes, edits: Edits) -> bytes | None:
-    """Return the content with these edits; None if the content lacks an old line or repeats it."""
+    """Return the edited content; None if an old line is missing in the content or occurs twice."""
     if content and not content.endswith(b"\n"):
         content += b"\n"
     for old, new in edits.replaced.items():
@@ -158,7 +158,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
         content = content[:start] + (new + b"\n" if new else b"") + content[end:]
     entities = [line for line in edits.added if line.startswith(_ENTITY)]
     relations = [line for line in edits.added if not line.startswith(_ENTITY)]
-    # Entities are inserted before the first line that begins like a relation.
+    # Entities are inserted before the first line that is a relation.
     offsets = [content.find(b"\n" + form) + 1 for form in _RELATIONS]
     at = min(filter(None, offsets), default=len(content))
     at = 0 if content.startswith(_RELATIONS) else at
@@ -167,7 +167,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:
-    """Return at most two spans of a line with its line end; `mark` is its digest in the file."""
+    """Return up to two spans of a line, including its line end; `mark` is the line's digest."""
     places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
         whole = b"\n" + line + b"\n"
@@ -177,7 +177,7 @@ def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]
             at = content.find(whole, max(0, at)) + 1 or -1
         return places
     item = exchange.read(line)
-    # The two forms in which JSON may write the name, or the relation's source.
+    # The two JSON forms of the entity's name or the relation's source: with and without escapes.
     forms = {json.dumps(item[0] if item else "", ensure_ascii=a).encode() for a in (True, False)}
     for form in forms:
         at = content.find(form)

@@ -1,10 +1,10 @@
 """Merge changes that other programs made to a mirrored file into its database.
 
-A graph is a mapping from the digests of a file's lines to redacted lines; a line of another kind is
-empty. `before` is the last agreed state. Content that is neither in `before` nor in the change is
-the database's own and is kept. So are recent changes of the database, which the other program may
-not have seen; for this, the digests of changed parts are stored, but no texts. Times are seconds
-since 1970; this module reads neither files nor the clock.
+A graph maps the digests of a file's lines to redacted lines; a line that is no entity or relation
+is empty. `before` is the last agreed state. Content that is neither in `before` nor in the change
+belongs to the database and is kept. Recent changes of the database are kept as well, because the
+other program may not have seen them; only digests of the changed parts are stored for this purpose.
+Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
-# Times of the first and the last of the database's own writes of a part.
+# The first and last time at which the database itself wrote a part (entity, text or relation).
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
-# The first words of the digested parts of an observation and of a relation.
+# The first argument of `digest_of` for an observation, and for a relation.
 SAID, RELATION = "said", "relation"
-# The longest time between another program's reading and its writing of a large file.
+# The maximum time, in seconds, between another program's reading and writing of a large file.
 WINDOW_S = 5.0
-# A removal that another program repeats after each own write is accepted after this time.
+# A removal that other programs repeat after each own write is accepted after this many seconds.
 LONGEST_S = 60.0
 CHUNK = 500
 
 
 class Ours(NamedTuple):
-    """Digests of the database's own additions and removals that a writer may not have seen."""
+    """Digests of the database's own additions and removals that another program may not know."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -48,7 +48,7 @@ class Recent(NamedTuple):
     removed: Mapping[str, Times] = {}
 
     def unknown_at(self, written_s: float) -> Ours:
-        """Return the changes that a program writing the file at this time may not have seen."""
+        """Return the changes that may be unknown to a program that wrote the file at this time."""
         added, removed = (
             frozenset(part for part, times in changes.items() if _is_young(times, written_s))
             for changes in self
@@ -56,7 +56,7 @@ class Recent(NamedTuple):
         return Ours(added, removed)
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> "Recent":
-        """Add the change from `before` to `lines`, and drop changes that are too old."""
+        """Add the changes between `before` and `lines`, and drop changes that are too old."""
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
         is_ = parts_of(map(exchange.read, new - old))
@@ -67,7 +67,7 @@ class Recent(NamedTuple):
 
 
 def load(db: Database) -> Recent:
-    """Return the recent changes that the database has saved."""
+    """Return the recent changes that are saved in the database."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return Recent()
@@ -76,7 +76,7 @@ def load(db: Database) -> Recent:
 
 
 def save(db: Database, recent: Recent) -> None:
-    """Save the recent changes, for all processes that serve the file. Raises StoreUnavailable."""
+    """Save recent changes for all processes that serve the file. Raises StoreUnavailable."""
     noted = (KEY, json.dumps(recent))
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", noted)
@@ -90,7 +90,7 @@ def digest_of(*part: str) -> str:
 
 
 def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
-    """Return the digests of all parts of these items, without items that are None."""
+    """Return the digests of the entities, observations and relations in these items; skip None."""
     parts = set()
     for item in items:
         if isinstance(item, Entity):
@@ -109,10 +109,10 @@ def merge_changes(
     about_to_replace: Callable[[], object],
     ours: Ours,
 ) -> bool:
-    """Apply the difference of two graphs to the database, except for changes in `ours`; return True
-    if any were left out. `apply` runs one operation; `about_to_replace` is called before an entity
-    is deleted and restored. An entity that the file lacks is kept while the database's own rows
-    refer to it.
+    """Apply the difference between two graphs to the database, except for changes in `ours`; return
+    True if some were left out. `apply` runs one operation; `about_to_replace` is called before an
+    entity is deleted and restored. An entity that is not in the file is kept while the database's
+    own rows refer to it.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -139,7 +139,7 @@ def merge_changes(
         stored = {} if fresh else _by_name(db, some)
         for kind, payload in create_operations(some):
             apply(kind, payload)
-        # If several lines describe one entity, the first counts, as in the reference server.
+        # If several lines describe one entity, the first line counts, as in the reference server.
         for name, entity in {entity.name: entity for entity in reversed(some)}.items():
             if name in stored:
                 differs |= not _agree(db, apply, entity, about_to_replace, ours)
@@ -153,7 +153,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return the digests of parts that are in both graphs but that the database has removed."""
+    """Return the digests of parts that both graphs contain but that the database has removed."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
@@ -169,7 +169,7 @@ def _removed_since(
 
 
 def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
-    """Return the entity without parts that the database removed; None if no other part remains."""
+    """Return the entity without parts that the database removed; None if nothing remains of it."""
     if not ours.removed:
         return entity
     name, gone = entity.name, ours.removed
@@ -180,12 +180,12 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 
 
 class _Parts:
-    """The parts of items: entities, their observations, and relations."""
+    """Entities, their observations, and relations, each of which can be excluded separately."""
 
     def __init__(self, items: Iterable[Entity | Relation]) -> None:
         self.texts: dict[str, dict[str, None]] = {}
         self.relations: dict[Relation, None] = {}
-        # Types of entities by name.
+        # The type of each entity, by name.
         self.names: dict[str, str] = {}
         for item in items:
             if isinstance(item, Entity):
@@ -198,7 +198,7 @@ class _Parts:
         return bool(self.names or self.relations)
 
     def exclude(self, lines: Iterable[bytes]) -> None:
-        """Remove the parts that these lines also contain."""
+        """Remove the entities, observations and relations that these lines also contain."""
         for item in map(_item, lines):
             if isinstance(item, Relation):
                 self.relations.pop(item, None)
@@ -208,7 +208,7 @@ class _Parts:
                     self.texts[item.name].pop(text, None)
 
     def exclude_own(self, ours: Ours) -> bool:
-        """Remove the database's own additions; return True if there were any."""
+        """Remove the database's own additions; return True if any were removed."""
         pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
         texts = [pair for pair in pairs if digest_of(SAID, *pair) in ours.added]
         names = [pair[0] for pair in self.names.items() if digest_of(*pair) in ours.added]
@@ -225,8 +225,8 @@ class _Parts:
 def _agree(
     db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and order of observations of the file, by deleting and restoring it.
-    Return False if the type was changed here and is kept.
+    """Give an entity the type and the order of observations that the file has, by deleting and
+    restoring it. Return False if the database has changed the type and keeps its own.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
@@ -267,7 +267,7 @@ def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _is_young(times: Times, written_s: float) -> bool:
-    """Return True if a program that wrote at this time may not have seen the change."""
+    """Return True if a program that wrote the file at this time may not have seen the change."""
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S
 

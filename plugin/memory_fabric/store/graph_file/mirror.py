@@ -1,8 +1,8 @@
 """A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
 
 The graph is in a separate database in the home folder, with backups and repair like any other. A
-`Mirror` keeps database and file equal: it updates the file after each change, and merges changes by
-other programs before the next answer. Lines whose content did not change are kept byte for byte.
+`Mirror` keeps the database and the file equal: it updates the file after each change, and merges
+changes by other programs before the next answer. Unchanged lines are kept byte for byte.
 """
 
 import os
@@ -31,17 +31,17 @@ from memory_fabric.store.upkeep import backup
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
 
-# Reading a large file may take another server half a minute, so the first wait is long. Later, an
-# answer without the latest changes by others is better than a long wait.
+# The first wait is long, because another server may take half a minute to read a large file. Later,
+# answering without the latest changes by others is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
-# Attempts to read the file while others keep writing it.
+# How often the file is read again if other programs keep changing it.
 ATTEMPTS = 20
-# Characters to replace in the name of the database's folder.
+# Characters that are replaced in the name of the database's folder.
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory of `memory_file_path`. Messages go to `report`. Raises StoreUnavailable."""
+    """Open the memory of `memory_file_path`; send messages to `report`. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
@@ -52,12 +52,12 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
         mirror.tidy()
         memory.refresh()
         memory.flush()
-        # Register the file, so that a purge in another process can list it.
+        # Register the file, so that a purge in another process can find it.
         try:
             file_locations.save_served(home, path)
         except OSError as error:
             report(f"{home} cannot be written: {_reason_of(error)}")
-        # The end of a client session would make a backup, but this process has no session.
+        # Back up now, since this process has no session at whose end a backup would be made.
         try:
             sync.backup_when_due(memory)
         except (OSError, sqlite3.Error) as error:
@@ -69,7 +69,7 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
 
 
 def file_path(settings: Settings) -> str:
-    """Return the file's absolute path; a relative one is in the project's or current folder."""
+    """Return the file's absolute path; a relative one starts in the project or current folder."""
     path = settings.memory_file_path
     if path.startswith("~/"):
         path = settings.user_home + path[1:]
@@ -84,11 +84,11 @@ def home_of(home: str, path: str) -> str:
 
 
 class Mirror:
-    """One served file and its state; `home` is the folder of its database.
+    """A served file and its state; `home` is the folder of its database.
 
-    `behind` is True if the file lacks changes, because it could not be written or others have
-    overwritten it. `look_in_s` is 0, or after a `write` the seconds after which the file must be
-    read again, because a program that had read it before may still write its old content.
+    `behind` is True if the file lacks changes, because it could not be written or was overwritten.
+    `look_in_s` is 0, or after a `write` the seconds until the file must be read again, because a
+    program that read the old file may still overwrite it with old content.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -109,12 +109,12 @@ class Mirror:
                 for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # Another process, which can write to this folder, will remove them.
+            # The files will be removed by another process that can write to this folder.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge changes by others; without changes, this costs one stat. Reports a file that has
-        become unreadable. Raises StoreUnavailable if it never was readable, or for the database.
+        """Merge others' changes to the file; if none, this costs one `stat`. Report a file that is
+        no longer readable. Raises StoreUnavailable if it never was readable, or for the database.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -133,7 +133,7 @@ class Mirror:
             self._report(memory.messages.pop(0))
 
     def write(self, memory: BaseMemory) -> None:
-        """Write the database's changes to the file; report failures. Raises StoreUnavailable."""
+        """Write the database's changes to the file; report errors. Raises StoreUnavailable."""
         self.look_in_s = 0.0
         self.refresh(memory)
         db = memory.database("user", create=False)
@@ -152,7 +152,7 @@ class Mirror:
             )
 
     def erase(self, memory: BaseMemory, is_gone: Test) -> None:
-        """Rewrite the file without purged lines. Raises OSError, StoreUnavailable, sqlite3.Error"""
+        """Rewrite the file without purged text. Raises OSError, StoreUnavailable, sqlite3.Error."""
         self.tidy()
         with files.Locked(self._lock, WAIT_S):
             self._write(memory, is_gone)
@@ -175,7 +175,7 @@ class Mirror:
         raise OSError("others change it all the time")
 
     def _edited(self, memory: BaseMemory) -> bool | None:
-        """Edit single lines; None if this is impossible, False if the file changed meanwhile."""
+        """Edit single lines; return None if this is impossible, False if the file has changed."""
         db = _database(memory)
         state = agreed.state_of(db)
         if state is None or not agreed.can_be_edited(self.home, state):
@@ -199,7 +199,7 @@ class Mirror:
         return True
 
     def _replaced(self, memory: BaseMemory, is_gone: Test) -> bool:
-        """Write the database's content to the file; return False if the file changed meanwhile."""
+        """Write the database's content to the file; return False if the file changed first."""
         db = _database(memory)
         state = agreed.state_of(db) or agreed.NOTHING
         db.rows("BEGIN")
@@ -211,7 +211,7 @@ class Mirror:
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
-        # Saved first: if this process dies, the next one recognises the new content by this state.
+        # Save the state first: if this process dies, the next one recognises the content by it.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -223,15 +223,15 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save the coming changes, because others may have read the old file. Raises OSError."""
+        """Save own changes before they are written, because others may have read the old file."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
-            # Replacing the file would ignore its mode.
+            # Check this, because replacing a file succeeds even if the file is read-only.
             raise PermissionError("it is read-only")
         merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file; return its signature, UNSEEN if it changed since, None if before."""
+        """Replace the file and return its signature; UNSEEN if changed since, None if before."""
         still = lambda: signature_of(self.path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
@@ -240,7 +240,7 @@ class Mirror:
         return written if is_ours else agreed.UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
-        # If others have changed the file already, it is read again at the next check.
+        # If others have changed the file since, the next check reads the file again.
         self._seen = signature
         agreed.agree(db, self.home, state._replace(signature=signature))
 
@@ -267,10 +267,10 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply others' changes; return the state, `owed` if the file lacks own changes now."""
+        """Apply others' changes; return the new state, `owed` if the file now lacks own changes."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        # A retry after a failure makes no second copy, which would have less content.
+        # Make no second copy when a failed merge is repeated: it would have less content.
         if any(before.values()) and not any(now.values()) and not self._saved:
             copy = backup.create(db.path)
             self._saved = True
@@ -282,7 +282,7 @@ class Mirror:
         by = Provenance("import", trust="tool", at=ids.timestamp(), **said_by)
 
         def apply(kind: str, payload: dict[str, Any]) -> Mapping[str, Any]:
-            # The payloads were redacted line by line, or come from the database.
+            # Payloads need no redaction: the lines were redacted, or come from the database.
             result = memory.apply_now(Operation(ids.new_id(), kind, payload, by, "user"))
             for name in result.get("forgotten", ()):
                 what = f"{name!r} was forgotten on request and is not added again"
@@ -290,7 +290,7 @@ class Mirror:
             return result
 
         is_ahead = agreed.is_ahead(db, state)
-        # The lost line of a relation may have been the only one with the names of its ends.
+        # A relation's line that was removed may have been the only one with its ends' names.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
         ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
@@ -305,12 +305,12 @@ class Mirror:
         after = state or agreed.NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # The whole file must be written to remove bad lines, and if both sides have changed,
-        # because some lines do not follow from the operations then.
+        # The whole file must be written to remove bad lines, and also if both sides have changed,
+        # because operations alone then do not determine all lines.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
-        """Return the file's lines by their digests, and the new lines that cannot be read."""
+        """Map the digests of the file's lines to redacted lines; also return new bad lines."""
         now: Marked = {}
         bad = []
         for number, line in self._lines():
@@ -343,21 +343,21 @@ def _database(memory: BaseMemory) -> Database:
 
 
 def _agreed(memory: BaseMemory) -> State | None:
-    """Return the state after the last merge by any process; None if there was no merge."""
+    """Return the state after the last merge by any process; None if nothing was ever merged."""
     db = memory.database("user", create=False)
     return agreed.state_of(db) if db else None
 
 
 def _reason_of(error: OSError) -> str:
-    """Return the error's reason without its path, which may be that of a temporary file."""
+    """Return the reason in an error without the path, which may be of a temporary file."""
     return error.strerror or str(error)
 
 
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines and their digests: the graph in the database's order, other lines
-    (from `present`) in front if they were there, otherwise at the end.
+    """Return the new file's lines, and a map of their digests: the graph's lines in the database's
+    order, and other lines of `present`, in front if they preceded the graph, otherwise at the end.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

@@ -1,4 +1,4 @@
-"""The age of entities and records: the time at which each was last stated, and where."""
+"""The age of entities and records: when each was last mentioned, and by which type of record."""
 
 import json
 from collections.abc import Sequence
@@ -41,12 +41,11 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record with the time of its last mention, and values that show if it has
-    changed.
+    """An entity or record, the time of its last mention, and values that show if it changed.
 
     `kind` is "entity" or "record"; `id` is set for records only. `newest` is the row number of an
     entity's newest observation, or the count of sessions that stated a record; `linked` is the row
-    number of its newest relation, and `relations` is their count.
+    number of an entity's newest relation, and `relations` is the count of its relations.
     """
 
     kind: str

@@ -150,7 +150,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return an eight-digit checksum of the fields on which a user's decision about it depends."""
+    """Return an eight-digit checksum of the fields on which a user's decision is based."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

@@ -98,7 +98,7 @@ def as_json(change: Change) -> Json:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[Change]:
-    """Return changes, newest first: of one entity or record, even a deleted one, or all if None."""
+    """Return the changes of an entity or record, even a deleted one, or all; newest first."""
     listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
     return [described(memory, change) for change in listed[:limit]]
 
@@ -129,7 +129,7 @@ def described(memory: Memory, change: Change) -> Change:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's graph rows. A repeated record created none; a queued one has none yet."""
+    """Return a record's rows in the graph; a repeated record created no entities of its own."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue

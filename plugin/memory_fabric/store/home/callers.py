@@ -1,4 +1,4 @@
-"""Who called a tool of the server: saved by a hook before the call, and looked up by the server.
+"""The callers of the server's tools: a hook saves each before the call; the server looks it up.
 
 The client sends the server only the id of a call; its hooks know which session and agent made the
 call (decision 0031). Callers are small files, so that neither hook nor server opens a database.

@@ -139,7 +139,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove all stored projects of launch folders; the next hook in a folder stores it again."""
+    """Remove the stored projects of all launch folders; the next hook stores its folder's again."""
     for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))

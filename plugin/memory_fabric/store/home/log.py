@@ -2,7 +2,7 @@
 
 The log has one line per problem. A notice waits until an event can show it, and is shown once.
 Marks report failing tiers and lost or late prompts; they can be created even on a full disk. A
-failing tier is reported once, and then only after it has worked again.
+failing tier is reported once, and reported again only if it has worked in between.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count, by name, the events in these logs that timed out; with `work`, only if it was left."""
+    """Count, by name, events in these logs that timed out, or only those that left this `work`."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -159,7 +159,7 @@ def leave_mark(mark: str, places: Sequence[str]) -> None:
 
 
 def take_mark(mark: str, places: Sequence[str]) -> bool:
-    """Remove a mark; return True if it existed, so was left since the last Stop. Never raises."""
+    """Remove a mark; return True if it was left since the last Stop event. Never raises."""
     is_left = False
     for folder in _mark_folders(places):
         try:

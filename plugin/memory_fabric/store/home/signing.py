@@ -45,7 +45,7 @@ def signature(line: Mapping[str, Any], key: bytes) -> str:
 
 
 class ListSignature:
-    """Computes item by item the value that `signature` returns for the line `{NAME: [items]}`."""
+    """The signature of a line `{NAME: [items]}`, equal to `signature`'s, computed item by item."""
 
     def __init__(self, name: str, key: bytes) -> None:
         import hmac  # imported late, as in `signature`

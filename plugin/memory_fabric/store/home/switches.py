@@ -24,7 +24,7 @@ FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """config.toml: valid tables and its error; if it may isolate domains, memory is `closed`."""
+    """Valid tables of config.toml, and its error. `closed`: memory is off, to isolate domains."""
 
     table: Mapping[str, Any] = {}
     error: str = ""

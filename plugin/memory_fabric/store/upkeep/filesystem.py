@@ -11,7 +11,7 @@ MAX_LOOKED_AT = 20_000
 # The folder of installed packages is not checked: it has many files, none of which is secret.
 NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# Suffixes of temporary files, and the age from which they must be left by a killed process.
+# Suffixes of temporary files, and the age (seconds) after which no process still writes one.
 TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"

@@ -20,7 +20,7 @@ from memory_fabric.text import first_of
 # For an index with at least this many rows, only row numbers and samples are compared. SQLite's own
 # check would block other changes for half a minute at a million observations.
 LARGE_ROWS = 50_000
-# The number of newest rows that are sampled, and of rows sampled from the whole table.
+# The number of newest rows to sample, and of rows to sample across the whole table.
 SAMPLES = 100
 # Maps each index to the table with its texts, the column of row numbers, and a text column.
 _TEXTS = {

@@ -1,4 +1,4 @@
-"""Backups and expiry after a session's end, in a detached process that runs only once at a time."""
+"""Backups and expiry after a session's end, in a detached process of which only one runs."""
 
 import math
 import os
@@ -23,12 +23,12 @@ LOCAL_KEPT_DAYS = 1
 # A candidate that was not repeated within this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# The assistant's unconfirmed notes are shown for so many days or sessions, whichever is longer.
+# The assistant's unconfirmed notes are shown for this many days or sessions, whichever is longer.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
-    """Return True if a backup is due, or if a database's old rows were not expired for a day."""
+    """Return True if a backup is due, or if old rows of a database were not deleted for a day."""
     # The modification time (ns) of the folder of backups is the time of the last maintenance.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
