@@ -1,4 +1,4 @@
-"""Detection of secrets by their context: names, URLs, headers, command lines, places in code."""
+"""Detection of secrets by their context: names, URLs, headers, command lines, source code."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from memory_fabric.text import runs
 
 MARK = "[redacted: secret]"
 MIN_CHARS = 4
-# At most this many values that share the beginning of one command are replaced.
+# Maximum numbers of passes over a text: for each rule of `places`, and for each command rule.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
-# The length of the text after a value that distinguishes code and prose from a secret.
+# This much of the text after a value is examined to tell code and prose from a secret.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
@@ -48,13 +48,13 @@ _KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secr
 
 
 def _hidden(match: re.Match[str], group: int, mark: str) -> str:
-    """Return the match with a marker in place of one of its groups."""
+    """Return the matched text with `mark` in place of one of the match's groups."""
     whole, at = match.group(), match.start(group) - match.start()
     return f"{whole[:at]}{mark}{whole[at + len(match.group(group)) :]}"
 
 
 def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
-    """Return the text with its values hidden, in at most `most` passes."""
+    """Apply `hide` to the matches of the expression, in at most `most` passes over the text."""
     for _ in range(most):
         text, before = exact(expression).sub(hide, text), text
         if text == before:
@@ -63,7 +63,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """Return the text without values where only a secret can be, however weak they look."""
+    """Return the text without values in positions where only a secret can be, even weak values."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -129,7 +129,7 @@ def without_arguments(text: str) -> str:
 
 @cache
 def _commands_by_word() -> dict[str, set[int]]:
-    """Return the indexes of the command rules by the first word of a program's name."""
+    """Map the first word of each program's name to the indexes of its command rules."""
     places: dict[str, set[int]] = {}
     for place, rule in enumerate(table("commands").rules):
         for name in rule.keywords:
@@ -158,7 +158,7 @@ def _is_content(value: str) -> bool:
 
 
 def _without_cells_of_html(text: str) -> str:
-    """Return the text without the cells of HTML tables in columns whose head names a secret."""
+    """Return the text without HTML table cells in columns whose heading is the name of a secret."""
     columns: set[int] = set()
     parts: list[str] = []
     at = 0
@@ -185,7 +185,7 @@ def _hide_bearer(match: re.Match[str]) -> str:
 
 
 def _hide_cookies(match: re.Match[str]) -> str:
-    """Return the cookies without values that are identifiers, not words, numbers or dates."""
+    """Return the cookies without random-looking values; words, numbers and dates remain."""
     cookies = []
     for name, sign, value in (pair.partition("=") for pair in match.group(2).split(";")):
         is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
@@ -207,7 +207,7 @@ def _hide_argument(match: re.Match[str]) -> str:
     is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
     if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
         return whole
-    # A program at the beginning of a line is a command, because no sentence begins with a program.
+    # A program's name at the beginning of a line is a command: sentences rarely begin with one.
     begins = form("before command").fullmatch(_line(match)) is not None
     if is_word and not (is_option and lead[-1:] not in " |<") and not begins:
         return whole
@@ -229,7 +229,7 @@ def _hide_flag(match: re.Match[str]) -> str:
     if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
-        return match.group()  # a placeholder in a help text, or a field
+        return match.group()  # a placeholder in a help text, or a reference to a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group()
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -261,7 +261,7 @@ def _hide_signature(match: re.Match[str]) -> str:
 
 
 def without_names(text: str) -> str:
-    """Return the text without secrets that are recognised by their names."""
+    """Return the text without values that follow the name of a secret, such as `password`."""
     lines = text.split("\n")
     for place, line in enumerate(lines):
         folded = line.casefold()
@@ -279,7 +279,7 @@ def _without_values(line: str, folded: str) -> str:
     """Return the line without values that follow a secret's name and a separator."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
-    # Like `sub`, but only at the positions where one of the names begins.
+    # This does what `sub` does, but tries only the positions where a secret's name begins.
     places = sorted(at for head in words("heads") for at in _places(folded, head))
     parts, end_of_last = [], 0
     for place in places:
@@ -302,7 +302,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # shorter each time
+            inside = form("named secret").sub(_hide_named, quoted)  # a shorter text, so this ends
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

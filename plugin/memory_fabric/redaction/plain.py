@@ -1,4 +1,4 @@
-"""Tests of a value after a secret's name: secret, prose, code or placeholder.
+"""Tests of the value that follows a secret's name: is it a secret, prose, code or a placeholder?
 
 `password=hunter42` is a secret; `password = get_password()` and `token: string` are not.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
 
-# All names of secrets.
+# The names of all kinds of secrets: "password", "api key".
 EVERY_NAME = tuple(
     name
     for section in ("passwords", "short passwords", "pairs", "keys", "common keys")
@@ -23,7 +23,7 @@ _OF_DEFINITIONS = words("definitions")
 _COLUMN_TYPES = words("column types")
 _PLACEHOLDERS = frozenset(words("placeholders"))
 _SUBSTITUTES = frozenset(words("substitutes"))
-# Words after which a sentence continues.
+# Words that show that a sentence continues.
 _SAYING = NAMES.union(*map(words, ("modal", "prose", "predicates", "fillers", "continuing")))
 _PROSE = frozenset(words("continuing"))
 PUBLISHED = words("published")
@@ -32,25 +32,25 @@ _PLACES = ("http://", "https://", "./", "../", "~/")
 _OBJECTS = frozenset(words("objects"))
 _OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
 MIN_SECRET_CHARS = 6
-# A password may be shorter if a digit or a symbol distinguishes it from a word.
+# The minimum length of a password that contains a digit or a symbol, and is thus not a word.
 MIN_PASSWORD_CHARS = 4
-# A secret in prose or a table has at least this many characters.
+# The minimum length of a secret in prose or in a table.
 MIN_STRONG_CHARS = 8
-# A random base64 string of 24 characters has about 4.2 bits a character; English words about 3.
+# A random base64 string of 24 characters has about 4.2 bits per character, English about 3.
 MIN_ENTROPY_BITS = 3.7
 MIN_ENTROPY_CHARS = 24
 MIN_HEX_CHARS = 32
-# Capitals, other letters and digits alternate at random in a key, but form runs in a name: 62 of
-# 100 neighbours differ in kind in a key, fewer than 30 in CamelCase.
+# Capitals, other letters and digits alternate at random in a key. In a key, 62 of 100 pairs of
+# neighbouring characters differ in kind; in a CamelCase name, fewer than 30 do.
 MIN_CHANGES = 0.35
-# A tenth of a key is in runs of four or more lower-case letters, but most of a CamelCase name is.
+# Runs of four or more lower-case letters make up a tenth of a key, but most of a CamelCase name.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     """Return True if the value after `lead` (name and separator) is prose, code or a placeholder.
-    `follower` is the text after the value, a few dozen characters.
+    `follower` is the beginning of the text after the value.
     """
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
@@ -58,12 +58,12 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
     if value[0] == "/" and not looks_random(value):
-        return True  # the path of a secret
+        return True  # the path of a file with a secret
     name, sign = parted(lead)
     if plain.isdigit() and name.startswith("token"):
-        return True  # a number of tokens
+        return True  # a count of tokens: `tokens: 1200000`
     parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # `token_type`
+    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # a name like `token_type`
     if is_about and not (looks_random(value) or is_hex(value)):
         return True
     if sign in ("to", "|"):
@@ -79,12 +79,12 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if quoted:
         return False
     if lead.rstrip().endswith("=="):
-        return True  # a comparison
+        return True  # a comparison, not an assignment
     return _is_code(value, follower) or _is_prose(name, sign, plain, follower)
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """Return True for a psql variable, a cmdlet, a mail address, or an object with the secret."""
+    """Return True for a psql variable, a cmdlet, a mail address, or a name like `db-secrets`."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -106,12 +106,12 @@ def is_placeholder(value: str) -> bool:
     if form("constant").fullmatch(value):
         return True
     if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
-        return True  # a label
+        return True  # a label in Chinese, Japanese or Korean
     if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
         return True
     is_spelled = not value.isascii() and plain.startswith(_SPELLED)
     if is_spelled or plain in NAMES or form("type name").fullmatch(value):
-        return True  # a label
+        return True  # the name of a secret or of a type
     if form("refers elsewhere").match(value) or form("is masked").search(value.lower()):
         return True
     if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain:
@@ -121,26 +121,26 @@ def is_placeholder(value: str) -> bool:
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = exact(r"[-_.:|\s]+").split(plain)
     if any(plain[:at] in _SUBSTITUTES and plain[at:] in NAMES for at in range(2, len(plain) - 1)):
-        return True  # `proxypass`
+        return True  # two joined words like `proxypass`
     if parts[0] in ("your", "my", "insert", "enter", "dein") and NAMES.intersection(parts[1:]):
         return True
     return all(_is_substitute(part) for part in parts if not part.isdigit())
 
 
 def _is_substitute(part: str) -> bool:
-    """Return True for `password` or `token2`; not for `password4535`, which people really use."""
+    """Return True for a stand-in like `password` or `token2`, but not for a real `password4535`."""
     bare = part.strip("0123456789")
     return (bare in NAMES or bare in _SUBSTITUTES) and len(part) - len(bare) < 3
 
 
 def is_name(value: str) -> bool:
-    """Return True if a value is words and numbers joined by separators: `users_v2`, `eu-west-1`."""
+    """Return True if a value joins words and numbers by separators: `users_v2`, `eu-west-1`."""
     parts = exact(r"[-_./:,]").split(value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
 def is_style(line: str) -> bool:
-    """Return True if a line is a CSS rule: a selector before a brace, a colour, a length."""
+    """Return True if a line is CSS: it has a selector before a brace, a colour, or a length."""
     return bool(form("rule of style").search(line))
 
 
@@ -150,14 +150,14 @@ def is_markup(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """Return True for an SQL statement without a value, and for a line of a lock file."""
+    """Return True for an SQL statement that contains no value, or a line of a lock file."""
     return _may_define(line) and bool(form("definition").search(line))
 
 
 def _may_define(line: str) -> bool:
     """Return False if a line certainly contains no definition, like most prose."""
     if not line.isascii():
-        return True  # expressions ignore the case of more letters than str.lower does
+        return True  # regular expressions ignore the case of letters that `lower` leaves unchanged
     folded = line.lower()
     words = folded.split()
     if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):
@@ -169,7 +169,7 @@ def _may_define(line: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """Return True if a value is CamelCase, or words and numbers joined by separators: no key."""
+    """Return True if a value is not a key but CamelCase, or words and numbers with separators."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
@@ -177,25 +177,25 @@ def is_identifier(value: str) -> bool:
 
 
 def is_words(text: str) -> bool:
-    """Return True if a text is plain words, joined only by hyphens, apostrophes or slashes."""
+    """Return True if a text has only plain words, joined by hyphens, apostrophes or slashes."""
     return all(part.isalpha() for part in exact(r"[-'/]").split(text.strip("*_`")) if part)
 
 
 def is_strong(value: str) -> bool:
-    """Return True if letters mix with digits or symbols, as in passwords and hardly in prose."""
+    """Return True if a value mixes letters with digits or symbols, as passwords do (not prose)."""
     plain = value.strip(".,;:!?*`\"'()")
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False
     digits = sum(c.isdigit() for c in plain)
     if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
         return True
-    # With at most one digit, the classes change often in a key and seldom in a CamelCase name.
+    # With at most one digit, the kinds of characters change often in a key, rarely in CamelCase.
     kinds = _kinds(plain)
     return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 
 
 def is_hex(value: str) -> bool:
-    """Return True for 32 or more hexadecimal digits, as in a hash or a key."""
+    """Return True if a value is 32 or more hexadecimal digits, like a hash or a key."""
     return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
 
 
@@ -223,7 +223,7 @@ def _changes(kinds: list[str]) -> int:
 
 
 def parted(lead: str) -> tuple[str, str]:
-    """Return the name of the secret, in its own case, and the separator after the name."""
+    """Return the name of the secret, with its case preserved, and the separator after the name."""
     bare = lead.rstrip("\"'` \t\\*")
     for sign in ("is", "to"):
         if bare.endswith((" " + sign, "\t" + sign)):
@@ -233,7 +233,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if several words, which do not read like a sentence, follow a password's name."""
+    """Return True if several words, but not a sentence, follow the `name` of a password."""
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False
@@ -244,8 +244,8 @@ def is_passphrase(name: str, value: str) -> bool:
 
 
 def is_joined_words(value: str) -> bool:
-    """Return True for three or more words, or two words and a number, joined by one separator, if
-    none of the words is common in prose or programs.
+    """Return True if one separator joins three or more words, or two words and a number, and no
+    word is common in prose or programs.
     """
     sign = next((c for c in value if c in "._-"), " ")
     words = value.rstrip("!?").split(sign)
@@ -261,7 +261,7 @@ def is_joined_words(value: str) -> bool:
 
 
 def says_prose(parts: Sequence[str]) -> bool:
-    """Return True if one of the lower-case words is a function word of prose."""
+    """Return True if one of the lower-case words is typical of sentences, like a function word."""
     return not _SAYING.isdisjoint(parts)
 
 
@@ -284,14 +284,14 @@ def _is_code(value: str, follower: str) -> bool:
     if exact(r"\.|\?\.|::|->").split(bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
         return len(exact(r"\.|\?\.|::|->").split(bare)) > 1
     if bare != value and bare.isalpha() and follower[:1] in ("", " ", ",", ")", ";", "\n", "="):
-        return True  # a reference, a type, a tag of YAML
+        return True  # a reference, a type, or a YAML tag
     is_name = bare.replace("_", "").replace("?", "").isalpha()
     is_path = "." in bare and all(part.isidentifier() for part in bare.split("."))
     return (is_name or is_path) and any(part in bare.lower() for part in words("name parts"))
 
 
 def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
-    """Return True for "Token: expires after 15 minutes", but not for "password: opensesame"."""
+    """Return True for prose ("Token: expires after 15 minutes"), not for "password: opensesame"."""
     if sign != ":" or not (follower[:1] == " " and follower[1:2].isalpha()):
         return False
     return is_words(plain) and (not _names_password(name) or plain in _PROSE)
@@ -304,7 +304,7 @@ def _names_password(name: str) -> bool:
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:
-    """Return True if the value is itself a name: `token = Whitespace`, `token: "x-token"`."""
+    """Return True if the value is a name in a program: `token = Whitespace`, `token: "x-token"`."""
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in words("name parts"))

@@ -1,9 +1,9 @@
 """Removal of secrets from a text, before any byte of it reaches a disk.
 
-Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Every
-expression is linear in the length of the text. Most texts contain no keyword of any rule, so that
-no expression is compiled for them. Stored texts were redacted by the rules of their time, and are
-redacted again by today's rules before they are shown.
+Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. The
+time of every expression is linear in the length of the text. Most texts contain no keyword of any
+rule, so no expression is compiled for them. Stored texts may have been redacted by older rules, so
+they are redacted again before they are shown.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from memory_fabric.redaction.rules import (
 )
 from memory_fabric.text import each_text, encodable
 
-# A marker changes the text around it, so a text with a new one is read again, at most this often.
+# The maximum number of passes over a text; a pass that replaces a secret is followed by another.
 MAX_PASSES = 12
-# Backticks are looked for at most this far from a tag, on its line.
+# On the line of a tag, backticks are searched for within this distance.
 MAX_LINE_CHARS = 2_000
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
 # The maximum total length of the texts that are cached as free of secrets.
 MAX_CLEAN_CHARS = 1 << 20
 # The beginning of the markers that replace secrets.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
-# The beginning of an item of a block, and the end of its columns (recall.render).
+# The start of an item in a block, and the end of the columns before its text (`recall.render`).
 ITEM, COLUMNS_END = "- [", "] "
 
 
 class _Clean(dict[str, None]):
-    """A cache of texts in which `redact` found nothing: most are redacted again when stored."""
+    """A cache of texts without secrets, because most texts are redacted again when stored."""
 
     chars = 0
 
     def add(self, text: str) -> None:
-        """Add a text; clear the cache first if all its texts together become too long."""
+        """Add a text; clear the cache first if its texts together become too long."""
         self.chars += len(text)
         if self.chars > MAX_CLEAN_CHARS:
             self.clear()
@@ -74,7 +74,7 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret replaced by `[redacted: kind]`, the rest byte for byte."""
+    """Return the text with every secret replaced by `[redacted: kind]` and all else unchanged."""
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
         if text == before:
@@ -83,7 +83,7 @@ def redact(text: str) -> str:
 
 
 def _redacted_once(text: str) -> str:
-    """Return the text after one pass; its markers may reveal further secrets to another pass."""
+    """Return the text after one pass; the new markers may reveal more secrets to the next pass."""
     opened = opened_steps(text)
     if not opened:
         return text
@@ -124,17 +124,17 @@ def _redacted_once(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Return True if a text without its secrets says nothing to remember. The names of secrets, and
-    the words that link a name to its value, do not count.
+    """Return True if nothing worth remembering remains of a text without its secrets. The secrets'
+    names, and words that link a name to its value, are not worth remembering.
     """
-    from memory_fabric.redaction.plain import EVERY_NAME  # imported late, with the rules
+    from memory_fabric.redaction.plain import EVERY_NAME  # imported late: slow to import
 
     cleaned = redact(text)
     around = form("mark").sub(" ", cleaned)
     if around == cleaned:
         return False
     around = around.casefold()
-    for name in EVERY_NAME:  # a name may be joined with its particle: "パスワードは…です"
+    for name in EVERY_NAME:  # a particle may follow the name: "パスワードは…です"
         around = around if name.isascii() else around.replace(name, " ")
     empty = {*words("saying nothing"), *exact("[ _-]").split(" ".join(EVERY_NAME))}
     left = [word for word in exact(r"[^\W_]+").findall(around) if word not in empty]
@@ -142,7 +142,7 @@ def says_only_secrets(text: str) -> bool:
 
 
 def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
-    """Return the JSON value with every string redacted, including keys."""
+    """Return the JSON value with all its strings redacted, including the keys of objects."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
@@ -167,8 +167,8 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
 def redacted_object(
     value: Mapping[str, Any], clean: Callable[[str], str] = without_secrets
 ) -> dict[str, Any]:
-    """Return the JSON object with every string redacted, also if only its key shows that it is a
-    secret. `clean` redacts a string: it is `redact`, or a faster function with the same result.
+    """Return the JSON object with all strings redacted, even a string that only its key shows to be
+    a secret. `clean` redacts a string: it is `redact`, or a faster function with the same result.
     """
     return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}
 
@@ -178,7 +178,7 @@ def _field(key: str, value: Any, clean: Callable[[str], str]) -> Any:
         return redacted(value, clean)
     if not value or not _names_secret(key) or any(c.isspace() for c in value.strip()):
         return clean(value)
-    from memory_fabric.redaction.plain import is_plain  # imported late: such keys are rare
+    from memory_fabric.redaction.plain import is_plain  # imported late: rarely needed
 
     return clean(value) if is_plain(f"{key}=", value, "", quoted=True) else MARK
 
@@ -191,20 +191,20 @@ def _names_secret(key: str) -> bool:
 
 
 def block_without_secrets(block: str) -> str:
-    """Return a block for the model with its texts redacted. An item is one line. The columns before
-    its text, with ids and dates, are written by this plugin and not searched: next to them many a
-    plain word would look like the name of a secret.
+    """Return a block of context for the model with its texts redacted. Each item is one line. The
+    columns before an item's text (ids and dates) are written by this plugin and left unchanged:
+    next to them, many a plain word would look like the name of a secret.
     """
-    parts: list[tuple[str, str]] = []  # columns, and a text
+    parts: list[tuple[str, str]] = []  # each entry: the columns of an item, or "", and its text
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
             parts.append((columns + ending, text))
         elif parts and not parts[-1][0]:
-            parts[-1] = ("", parts[-1][1] + "\n" + line)  # the lines of one text stay together
+            parts[-1] = ("", parts[-1][1] + "\n" + line)  # a text of several lines is one entry
         else:
             parts.append(("", line))
-    # Most blocks contain no sign of a secret, so all texts of a block are first checked at once.
+    # Most blocks contain no secret, so the texts of a block are first checked together.
     if not may_hold_secret("\n".join([text for _, text in parts])):
         return block
     return "\n".join(columns + without_secrets(text) for columns, text in parts)
@@ -241,7 +241,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a tag in backticks, unless they contain a pair of tags around a text."""
+    """Return True for a tag in backticks, unless these enclose a pair of tags with a text."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -255,17 +255,17 @@ def _without_seeds(text: str) -> str:
     if not _may_hold_seeds(text.casefold()):
         return text
     text = form("seed phrase").sub(_hide_seeds, text)
-    from memory_fabric.redaction.values import without  # imported late, with the rules
+    from memory_fabric.redaction.values import without  # imported late: slow to import
 
     return without(text, list(_runs_of_words(text)), "[redacted: seed phrase]")
 
 
 def _may_hold_seeds(folded: str) -> bool:
-    """Return True if a run of words could be the seed phrase of a wallet."""
+    """Return True if the text has enough consecutive words to be the seed phrase of a wallet."""
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # an empty word is a list number
+        for part in bare.split(",") if bare else ():  # nothing is left of a list number
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0
@@ -275,7 +275,7 @@ def _may_hold_seeds(folded: str) -> bool:
 
 
 def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of twelve or more consecutive words without a common word of prose."""
+    """Yield the spans of twelve or more consecutive words of which none is common in prose."""
     start = end = count = 0
     for word in exact(r"[^\s\"'`()\[\]:.;]+").finditer(text):
         bare = word.group().strip(",")
@@ -295,7 +295,7 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
 
 def _hide_seeds(match: re.Match[str]) -> str:
     lead, value = match.groups()
-    first = value.partition("\n")[0]  # a sentence on the next line is not part of it
+    first = value.partition("\n")[0]  # the next line may begin a sentence after the seed phrase
     value = first if len(first.split()) >= MIN_SEED_WORDS else value
     seeds = {word.strip("0123456789.,):;-*").lower() for word in value.split()}
     in_forms = sum(word.endswith(("ing", "ed", "ers", "ts", "ces", "ns")) for word in seeds)

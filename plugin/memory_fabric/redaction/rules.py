@@ -1,8 +1,8 @@
-"""The rules of redaction, and the search for the keywords that every match of a rule contains.
+"""The rules of redaction, and the search for keywords; every match of a rule contains a keyword.
 
 `rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and word lists. Texts have
-few different words, so the keywords of each word are cached: prose needs one look-up for each word,
-and no expression is compiled for it.
+few different words, so the keywords found in each word are cached: prose needs one look-up for each
+word, and no expression is compiled for it.
 """
 
 import os
@@ -14,17 +14,17 @@ from typing import NamedTuple
 from memory_fabric.text import CLOSE_FENCE, runs
 
 FILES = ("rules.txt", "public_rules.txt", "words.txt")
-# The character that stands for a blank in a keyword or name.
+# The character that represents a blank in the keywords and names of the files.
 BLANK = "\u2423"
 # The keyword of a rule that may match any text.
 ANY = "*"
 
 
 class Rule(NamedTuple):
-    """A line of a section: an expression that matches only a text with one of the keywords. `note`
-    is the field between them: the character or option that a command must contain, the names of an
-    issuer, or the minimum length of a harmless word. The search for keywords needs no expression,
-    so expressions are put together only when a rule is opened.
+    """A line of a section: keywords, a note, and an expression that matches only texts with a
+    keyword. `note` is the character or option that a command must contain, the names of an issuer,
+    or the minimum length of a harmless word. An expression is built only when its keyword was
+    found.
     """
 
     keywords: tuple[str, ...]
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """Return the whole expression, including the text that leads to the value."""
+        """Return the whole expression, with its part that matches the text before the value."""
         return _expression_of(self)
 
 
@@ -57,7 +57,7 @@ def _expression_of(rule: Rule) -> str:
 
 
 class Table:
-    """The rules of one kind, in order and indexed by keyword."""
+    """The rules of one section, in order and indexed by keyword."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
@@ -67,14 +67,14 @@ class Table:
                 self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
 
     def opened_by(self, text: str) -> list[Rule]:
-        """Return the rules with a keyword that is in the text."""
+        """Return the rules of which a keyword occurs in the text."""
         keywords = [keyword for keyword in self.places if keyword in text]
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
 
 @cache
 def _texts() -> dict[str, str]:
-    """Return the text of each section of the files."""
+    """Return the text of each section of the files with rules and words."""
     texts: dict[str, str] = {}
     for name in FILES:
         with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as stream:
@@ -90,7 +90,7 @@ def _lines(section: str) -> list[str]:
 
 @cache
 def _parts() -> dict[str, str]:
-    """Return the parts that several expressions share, by their placeholders <<NAME>>."""
+    """Map placeholders <<NAME>> to the parts of expressions for which they stand."""
     lines = (line.partition(" = ") for line in _lines("parts"))
     return {f"<<{name}>>": part for name, _, part in lines}
 
@@ -140,7 +140,7 @@ def _expressions() -> dict[str, str]:
 
 @cache
 def exact(text: str) -> re.Pattern[str]:
-    """Return the compiled expression; most texts need few of the hundreds of expressions."""
+    """Compile an expression on first use: most texts need few of the hundreds of expressions."""
     return re.compile(text)
 
 
@@ -150,23 +150,23 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# Minimum lengths in published token formats: of the token, of its parts that mix letters and
-# digits, and of runs of only letters or only digits that count as mixed.
+# Minimum lengths in published token formats: of the token, of a part that mixes letters and digits,
+# and of a run of letters only or digits only that may also belong to a token.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
-# The results for longer words are not cached, because together they could be large.
+# Results for words longer than the second limit are not cached, to limit the size of the cache.
 MAX_REMEMBERED_WORDS, MAX_REMEMBERED_CHARS = 1 << 15, 40
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
 AROUND = ".,;:!?()[]{}<>\"'`*"
 ARROWS = frozenset(("->", "=>", "→", "⇒"))
-# The beginning of message ids in OpenAI's interfaces.
+# The prefix of message ids in OpenAI's APIs.
 MESSAGE_ID = "msg_"
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
 
-# Bits for the keywords and forms of a word; LINES and GAPS are bits of a whole text.
+# Flags (bits) of a word's keywords and characters; LINES and GAPS are flags of a whole text.
 (
     PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,
     CURL, DASH_B, OPTION, OPTION_NAME, DASH, DASHES, OPTION_SIGN, COMMAND, PROGRAM,
@@ -176,7 +176,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# The masks of each step of `redact`: a step is opened if all bits of one of its masks are set.
+# The masks of each step of `redact`. A step is run if all flags of one of its masks are set.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -202,18 +202,18 @@ STEPS: dict[str, tuple[int, ...]] = {
     "seeds": (SEED,),
 }  # fmt: skip
 _OF_STEPS = tuple((1 << at, mask) for at, masks in enumerate(STEPS.values()) for mask in masks)
-# These steps are preceded by the search for secrets that only their position reveals.
+# Before these steps, secrets are removed that are recognised only by their position.
 PLACED = frozenset(("command", "named", "stated"))
 
 
 class _Keywords:
-    """The bits of parts of words, indexed by their first three characters, and of whole words."""
+    """The flags (bits) of whole words, and of parts of words by their first three characters."""
 
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, by the bit of their longest word, or first word between two blanks.
+        # Keywords with blanks, by flag; a text has the flag if it has one word of the keyword.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:
@@ -249,7 +249,7 @@ class _Keywords:
 
 @cache
 def _issued() -> tuple[str, ...]:
-    """Return the keywords of published token formats with at least three characters."""
+    """Return the keywords for published token formats that have at least three characters."""
     rules = (*table("issued").rules, *table("public issued").rules)
     return tuple(keyword for rule in rules for keyword in rule.keywords if len(keyword) > 2)
 
@@ -293,7 +293,7 @@ _keywords = cache(_Keywords)
 
 
 def opened_steps(text: str) -> int:
-    """Return the steps that may change the text, as bits by their index in STEPS."""
+    """Return a bit mask of the steps of `redact` that may change the text, in STEPS' order."""
     bits = 0
     for shown in set(map(_SHOWN.__getitem__, text.split())):
         bits |= shown
@@ -321,12 +321,12 @@ def _steps_of(bits: int) -> int:
 
 
 def _shown_by(word: str) -> int:
-    """Return the bits of a word, which contains no white space."""
+    """Return the flags (bits) of a word's keywords and characters. A word has no white space."""
     if word == CLOSE_FENCE:
         return 0  # this plugin's own marker
     keywords = _keywords()
     folded = word.casefold()
-    # A UUID alone opens no step, even as a message id or with an offset in a file.
+    # A UUID alone requires no step, even as a message id or with an offset in a file.
     id_, _, offset = word.strip(AROUND).partition(":")
     if is_uuid(id_.removeprefix(MESSAGE_ID)) and (not offset or offset.isdigit()):
         return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)
@@ -348,10 +348,10 @@ def _shown_by(word: str) -> int:
 
 
 def _form_of(word: str, folded: str) -> int:
-    """Return the bits of a word's characters: digits, separators, an address, a random value."""
+    """Return the flags of a word's characters: digits, separators, an address, a random value."""
     plain = word.strip(".,;?")
     if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
-        return _account_in(folded)  # Most words are of letters, which show nothing else.
+        return _account_in(folded)  # Most words have only letters, so no other flag applies.
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN
@@ -383,7 +383,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the bits for a common account name before a separator, and for a leading separator."""
+    """Return the flags for a common account name before a separator, or a leading separator."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -408,7 +408,7 @@ def _is_like_name(word: str, folded: str) -> bool:
 
 
 class _Shown(dict[str, int]):
-    """A cache of the keyword bits of each word, which are computed each time for long words."""
+    """A cache that maps each word to its flags (bits); long words are computed anew each time."""
 
     def __missing__(self, word: str) -> int:
         bits = _shown_by(word)
@@ -423,7 +423,7 @@ _SHOWN = _Shown()
 
 
 def places_alone(folded: str, name: str) -> Iterator[int]:
-    """Yield the end of each occurrence of a name without a Latin letter next to it."""
+    """Yield the end position of each occurrence of a name that has no Latin letter next to it."""
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
@@ -435,7 +435,7 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
 
 
 def is_option_in(text: str, sign: str) -> bool:
-    """Return True if an option begins a word of the text: `-p` does not in `billing-project`."""
+    """Return True if a word of the text begins with this option: `billing-project` has no `-p`."""
     at = text.find(sign)
     while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at = text.find(sign, at + 1)
@@ -443,7 +443,7 @@ def is_option_in(text: str, sign: str) -> bool:
 
 
 def is_command_line(value: object) -> bool:
-    """Return True if a JSON value is a list of a command's words, one of which is an option."""
+    """Return True if a JSON value is a list of the words of a command with at least one option."""
     if not isinstance(value, list | tuple) or len(value) < 2:
         return False
     is_line = all(isinstance(word, str) and "\n" not in word for word in value)
@@ -451,8 +451,8 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a word mixes letters and digits, or has longer runs of one kind than names
-    have. One such part is enough, whatever the other parts of the word are.
+    """Return True if a part of a word may be a key: it mixes letters and digits, or has longer runs
+    of letters or digits than names have. One such part is enough.
     """
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True
@@ -469,23 +469,23 @@ def _mixed_chars(part: str) -> int:
     if part[1:].islower():
         return 0
     inner = sum(character.isupper() for character in part[1:])
-    # In a CamelCase name at most one letter in four is a capital; a constant is only capitals.
+    # In a CamelCase name at most one letter in four is a capital; in a constant all letters are.
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
 
 
 def is_joined(word: str) -> bool:
-    """Return True if a separator occurs twice in a word, as between the words of a passphrase."""
+    """Return True if a word contains a separator twice, like the words of a passphrase."""
     return any(word.count(sign) > 1 for sign in "._-")
 
 
 def is_uuid(word: str) -> bool:
-    """Return True for a UUID in its usual form, which is an id and alone not a secret."""
+    """Return True for a UUID in its usual form; a UUID alone is an id, not a secret."""
     if len(word) != 36 or not word[8] == word[13] == word[18] == word[23] == "-":
         return False
     return word.replace("-", "").isalnum() and set(word) <= set("0123456789abcdefABCDEF-")
 
 
 def _is_label(bare: str) -> bool:
-    """Return True if a word is letters and numbers in parts: `billing-user-95`, `v1.20.3`."""
+    """Return True if a word's parts are letters and numbers: `billing-user-95`, `v1.20.3`."""
     parts = exact(r"[-_/.]").sub(" ", bare).split()
     return len(parts) > 1 and all(p.isdigit() or (p.isalpha() and len(p) < 16) for p in parts)

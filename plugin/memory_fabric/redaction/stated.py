@@ -1,4 +1,4 @@
-"""Secrets that sentences, tables and lists state, in the languages in which people write.
+"""Detection of secrets in sentences, tables and lists, in many languages.
 
 The search is linear in the length of the text. Examples are a column `password` of a table,
 `Password:` with the value on the next line, "admin / …", "contraseña: …", "Das Passwort für die
@@ -39,7 +39,7 @@ from memory_fabric.redaction.values import (
 LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# Only these words precede the name of an account.
+# After one of these words, the first word is an account name and not the secret.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -47,7 +47,7 @@ MARK_OF_VALUE = f"{MARK}secret]"
 
 
 def without_stated(text: str) -> str:
-    """Return the text without the secrets that its sentences, tables and lists state."""
+    """Return the text without the secrets in its sentences, tables and lists."""
     text = tables.without_inserted(tables.without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
@@ -95,14 +95,14 @@ def without_stated(text: str) -> str:
 
 
 def _is_in_mark(text: str, place: int) -> bool:
-    """Return True if a position is inside a marker of an earlier step or pass."""
+    """Return True if a position is inside a marker that already replaces a secret."""
     begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
     end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of values that follow the name ending at `named_to`."""
+    """Yield the spans of the values of the secret whose name ends at `named_to`."""
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
@@ -120,7 +120,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         previous = token.end()
         is_marked = MARK in f"{token.group()} "
         if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
-            return  # an earlier pass found the value; no other value follows
+            return  # an earlier pass replaced the value; no other follows
         if any(link in between for link in "是为為は：＝이가는은が"):
             linked = "="
         begin, core = stripped(token.group())
@@ -160,9 +160,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in tables.ABOUT and not linked and not words:
             return
         if folded in NAMES and tables.kind_of(folded) == kind:
-            return  # that name is searched on its own
+            return  # this second name has a search of its own
         if not core:
-            continue  # a quotation mark alone
+            continue  # only a quotation mark
         lead = region[: token.start() + begin]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         quoted = quoted or (lead[-1:] == "(" and not words) or lead[-2:] in ("« ", "«\u00a0")
@@ -260,7 +260,7 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 
 
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
-    """Return the span of the value in "X is the password" or "use X as the key"; or None."""
+    """Return the span of the value in "X is the password" or "use X as the key", else None."""
     start = max(0, end - BACK_CHARS)
     region = text[start:end]
     if not any(c.isdigit() or c in SYMBOLS for c in region) and not is_joined(region):
@@ -282,7 +282,7 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words in a name's line that can only be secrets."""
+    """Yield the spans of words that can only be secrets, in the line of a secret's name."""
     start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
     end = text.find("\n", name.end(), name.end() + REACH_CHARS)
     end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end
@@ -297,7 +297,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
-            continue  # the value contains its own name
+            continue  # the word contains the secret's name itself
         begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
@@ -323,7 +323,7 @@ def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
 
 
 def _is_pair_ahead(follower: str) -> bool:
-    """Return True if a separator (`/`, `:`, `|`, `,`, `+` or "and") and another word follow."""
+    """Return True if a separator (`/`, `:`, `|`, `,`, `+` or "and") and a word follow."""
     return bool(exact(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S").match(follower)) or bool(
         exact(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S").match(follower)
     )

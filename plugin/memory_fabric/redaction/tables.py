@@ -1,6 +1,6 @@
-"""Names of secrets in a text with their kinds, and values that are alone in a line or in a table.
+"""Search for the names of secrets and their kinds, and for values alone in a line or in a table.
 
-Tables are in Markdown, drawn with boxes, in CSV, or aligned by blanks.
+A table is in Markdown, in CSV, drawn with box characters, or aligned by blanks.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from memory_fabric.redaction.values import (
 ABOUT = frozenset(words("about"))
 MAX_LINES, MAX_CHARS, MAX_CELLS = 4, 256, 64
 _SEPARATORS = ("│", "║", "┃", "|", "\t", ";", ",", "  ")
-# The characters with which the lines between rows are drawn.
+# The characters of which horizontal lines in tables consist.
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
-# The kind of each name; of several sections with the same name, the last one counts.
+# The kind of secret for each section of names; a name in two sections has the kind of the last.
 _SECTIONS = {
     "keys": "key", "common keys": "common", "pairs": "pair", "short passwords": "password",
     "passwords": "password", "pins": "pin",
@@ -42,12 +42,12 @@ _BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a lower-case name: password, pin, pair, common or key."""
+    """Return the kind of secret that a lower-case name means: password, pin, pair, common, key."""
     return _KINDS.get(name, "key")
 
 
 def is_of_issuer(before: str, behind: str) -> bool:
-    """Return True if a word around `key` is its service: "Stripe key", "key for Scaleway"."""
+    """Return True if a word next to `key` is its service: "Stripe key", "key for Scaleway"."""
     if form("whose").search(before) or form("for whom").match(behind):
         return True
     *_, last = ["", *before.casefold().replace("-", " ").replace("_", " ").split()]
@@ -60,13 +60,13 @@ def _issuers() -> tuple[str, ...]:
 
 
 def is_name(text: str, name: re.Match[str], kind: str) -> bool:
-    """Return True if the match is a whole word, not a part of another word."""
+    """Return True if the matched name of a secret is a whole word, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
     has_slash = text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
     is_path = has_slash and form("rest of name").match(text, name.end()) is None
     if before == "/" and behind == "-":
-        return False  # `docker/login-action`
+        return False  # part of a path: `docker/login-action`
     if is_path or _is_in_address(text, name.start()):
         return False
     if before == "." and text[max(0, name.start() - 2) : name.start() - 1] == "/":
@@ -95,13 +95,13 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
         return (is_plural or (word.casefold() == "token" and bent in _BENT)) and len(word) > 3
     if before.isalpha() and before.isascii() and (len(word) < 6 or kind in ("key", "common")):
         if word.casefold() in ("token", "sleutel"):
-            return True  # "Zugriffstoken"
-        return before.islower() and word[0].isupper()  # dbPass, apiToken
+            return True  # a German compound: "Zugriffstoken"
+        return before.islower() and word[0].isupper()  # CamelCase: `dbPass`, `apiToken`
     return True
 
 
 def _is_in_address(text: str, start: int) -> bool:
-    """Return True if the word at this position is part of an address."""
+    """Return True if the word at this position is part of a URL or an ARN."""
     before = text[max(0, start - 200) : start]
     if not before or before[-1].isspace():
         return False
@@ -117,7 +117,7 @@ def names_in(text: str) -> re.Pattern[str]:
 
 
 def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words that are alone in a line from `start` on and look like secrets."""
+    """Yield the spans of words after `start` that are alone in their line and look like secrets."""
     full_lines = hits = 0
     is_asked = text[max(0, start - 4) : start].rstrip().endswith("?")
     for _ in range(3 * MAX_LINES):
@@ -174,7 +174,7 @@ def is_alone_secret(core: str, kind: str) -> bool:
 
 
 def numbers_of_locks(text: str) -> list[tuple[int, int]]:
-    """Return the spans of numbers that could be codes of locks and alarms."""
+    """Return the spans of numbers that could open locks or disarm alarms."""
     folded = text.casefold()
     if not any(code in folded for code in words("codes")):
         return []
@@ -185,7 +185,7 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
 
 
 def without_columns(text: str) -> str:
-    """Return the text without the cells of columns whose head is the name of a secret."""
+    """Return the text without table cells in columns whose heading is the name of a secret."""
     if not _is_table(text.casefold()):
         return text
     lines = text.split("\n")
@@ -195,7 +195,7 @@ def without_columns(text: str) -> str:
     for place, line in enumerate(lines):
         if columns:
             if not line.strip(_RULES):
-                continue  # a line between the head and its rows
+                continue  # a line drawn between the heading and the rows
             cells = _cells(line, separator)
             if len(cells) == width:
                 lines[place] = _hidden_cells(line, cells, columns)
@@ -208,7 +208,7 @@ def without_columns(text: str) -> str:
         kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
         is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
         is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
-        # A row of another table is not a head; the line before a head has other cells, or none.
+        # A row in the middle of a table is not its head: the line above a head has other columns.
         above = lines[place - 1].strip(_RULES) if place else ""
         if is_head and len(_cells(above, separator)) != len(cells):
             columns = {i: kind for i, kind in kinds.items() if kind}
@@ -217,14 +217,14 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if a line with the name of a secret has columns and other lines follow."""
+    """Return True if a line with a secret's name has columns and the text has several lines."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     lines = [line for line in folded.split("\n") if any(name in line for name in names)]
     return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)
 
 
 def without_inserted(text: str) -> str:
-    """Return the text without values that SQL inserts into columns with names of secrets."""
+    """Return the text without values that SQL inserts into columns named like secrets."""
     if "values" not in text.casefold():
         return text
     spans = []
@@ -239,7 +239,7 @@ def without_inserted(text: str) -> str:
 
 
 def _is_title(cell: str) -> bool:
-    """Return True for a few words without characters of code, like the head of a column."""
+    """Return True if a cell has at most four words and no code, like the heading of a column."""
     bare = cell.strip(" \t\r*`\"'_")
     return len(cell) <= 40 and len(bare.split()) <= 4 and not set(bare) & set('=:;{}[]<>@&+\\$,"')
 
@@ -249,7 +249,7 @@ def _column_kind(cell: str) -> str:
     if not bare or len(bare.split()) > 4:
         return ""
     matches = list(names_in(bare).finditer(bare))
-    match = matches[-1] if matches else None  # `login_password`
+    match = matches[-1] if matches else None  # the last name counts: `login_password`
     if match is None or bare.endswith((".", ":", "?")):
         return ""
     ending = bare[match.end() :].strip(" _-s").casefold()
@@ -262,8 +262,8 @@ def _column_kind(cell: str) -> str:
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """Return the spans of a line's cells, up to a limit; cells of CSV may be quoted."""
-    if separator == "  ":  # aligned by blanks: two or more separate the cells
+    """Return the spans of a line's cells, up to a limit; a CSV cell may be quoted."""
+    if separator == "  ":  # in aligned columns, two or more blanks separate the cells
         return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False
     for place, character in enumerate(line):

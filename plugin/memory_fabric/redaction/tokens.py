@@ -1,8 +1,8 @@
 """Detection of keys and tokens by format: published formats, key blocks, issuers' random values.
 
-A random word alone is not a secret. It is a secret if it has an issuer's prefix, or if it follows
-the name of an issuer or of a secret in its line or the line before. Random-looking parts that are
-public, encrypted or references are removed before the rules are applied, and restored afterwards.
+A random word alone is not a secret. It is a secret if it has an issuer's prefix, or if the name of
+an issuer or of a secret precedes it on its line or on the line before. Random-looking parts that
+are public, encrypted or references are taken out before the rules are applied, and put back later.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from memory_fabric.redaction.values import is_known_form, stripped, without
 MIN_RANDOM, MIN_TAIL = 20, 16
 MAX_WORD = 600
 BEFORE_CHARS = 90
-# At most this many lines belong to one key.
+# The maximum number of lines in one private key.
 MAX_RUNS = 400
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
 _PARTED = "_-.:~+"
-# The range of the private-use characters that replace harmless parts, one for each part.
+# The range of the private-use characters; each replaces one harmless part of a text.
 _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without tokens in known formats, and without AWS secrets next to a key id."""
-    # This project's own formats, then the formats of public rule sets.
+    """Return the text without tokens in known formats, or AWS secrets next to their key ids."""
+    # This project's own rules come first, then the public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
     rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in rules:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
-            # The secret half of the pair is next to its id, often without a name.
+            # An AWS secret is next to its key id, often without a name.
             hidden = form("aws secret").sub(
                 lambda m: "[redacted: secret]" if looks_random(m[2]) else m[0], hidden
             )
@@ -82,7 +82,7 @@ def _hide_value(match: re.Match[str]) -> str:
 
 
 def without_random(text: str) -> str:
-    """Return the text without random values of unknown format in positions of secrets."""
+    """Return the text without random values that are assigned to a name or belong to an issuer."""
     if "=" in text or ":" in text:
         text = form("assignment").sub(_hide_random, text)
     return without(text, random_words(text), MARK)
@@ -115,7 +115,7 @@ def decodes_to_text(value: str) -> bool:
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
-    """Return True if letters and digits alternate as in no word and no identifier."""
+    """Return True if letters and digits of a value alternate as in no word and no identifier."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
     plain = "".join(c for c in core if c.isalnum())
@@ -135,7 +135,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True if a random tail follows an issuer's prefix that no id has."""
+    """Return True if a value is an issuer's prefix for secrets (not for ids) and a random tail."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -161,7 +161,7 @@ def has_prefix(core: str) -> bool:
 
 
 def random_words(text: str) -> list[tuple[int, int]]:
-    """Return the spans of random words with a token's prefix or after their issuer's name."""
+    """Return the spans of random words that have a token's prefix or follow an issuer's name."""
     spans = []
     for word in form("token word").finditer(text):
         token = word.group()
@@ -193,7 +193,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
 
 
 def without_keys(text: str) -> str:
-    """Return the text without private keys, also if only the head or tail of a key is in it."""
+    """Return the text without private keys, even if it contains only the start or end of a key."""
     text = form("key block").sub(MARK_OF_KEY, text)
     parts: list[str] = []
     at = 0
@@ -208,7 +208,7 @@ def without_keys(text: str) -> str:
                 break
             runs.append(run)
             place = run.end()
-        # The last line of a key is shorter than the others.
+        # The last line of a key may be shorter than the others.
         last = form("key last").match(text, place) if runs else None
         for run in (*runs, *((last,) if last is not None else ())):
             parts += [text[at : run.start(1)], MARK_OF_KEY]
@@ -224,17 +224,17 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 
 class HarmlessParts:
-    """A text in which one private-use character replaces each harmless part."""
+    """A text whose harmless parts are temporarily replaced, each by one private-use character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._waves: list[dict[int, str]] = []
         self._next = _FIRST_PLACE
-        # A text that contains such characters itself is left unchanged.
+        # In a text that itself contains private-use characters, nothing is replaced.
         self._is_possible = text.isascii() or ord(max(text)) < _FIRST_PLACE
 
     def hold_always(self) -> str:
-        """Return the text without parts that are public or encrypted according to their format."""
+        """Replace parts whose format shows that they are public or encrypted; return the text."""
         folded = self.text.casefold()
         longest = max(map(len, folded.split()), default=0)
         for rule in table("harmless").opened_by(folded):
@@ -243,7 +243,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """Return the text without ids and checksums, which are recognised by their names."""
+        """Replace ids and checksums, which are recognised by their names, and return the text."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text
@@ -267,7 +267,7 @@ class HarmlessParts:
             self._waves.append(wave)
 
     def put_back(self, text: str) -> str:
-        """Return the text with its harmless parts restored."""
+        """Return the text with the harmless parts restored."""
         for wave in reversed(self._waves):
             text = text.translate(wave)
         return text

@@ -1,4 +1,4 @@
-"""Tests of a value next to a secret's name, which may also be prose, code, a version or a file."""
+"""Tests of a word near a secret's name, which may also be prose, code, a version or a file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
-# At most this share of a value without symbols may be in words.
+# In a value without symbols, at most this share of the characters may belong to words.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Links between a name and a plain word, and endings of participles and adjectives: after a link
-# that is not English or German, a word with such an ending is not a password.
+# Verbs that link a name to a plain word, and endings of participles and adjectives. After a verb
+# that is neither English nor German, a word with one of these endings is not a password.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 
 
 def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
-    """Return the text with the marker in place of each span."""
+    """Return the text with each span replaced by the marker."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
@@ -44,7 +44,7 @@ def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
 
 
 def is_telling(core: str) -> bool:
-    """Return True if letters and digits of a value alternate, or symbols separate them."""
+    """Return True if a value has symbols, or its letters and digits alternate, as in secrets."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
@@ -81,11 +81,11 @@ def is_telling(core: str) -> bool:
 
 
 def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
-    """Return True if a word after a secret's name is the secret itself."""
+    """Return True if a word that follows the name of a secret is the secret."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
-        # As in "pin 481516"; years and amounts are farther from the name.
+        # As in "pin 481516"; in other numbers, such as years, more words come between.
         is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
         is_near = bool(linked or not words or is_last)
         return 4 <= len(core) <= 20 and is_near and not _counts(follower)
@@ -99,7 +99,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False
     has_capitals = core[:-1].isalpha() and sum(map(str.isupper, core)) > 1
     if core[-1] in "!?" and has_capitals and is_identifier(core[:-1]):
-        return False  # a type
+        return False  # a type name
     is_symbolic = linked and sum(c in SYMBOLS for c in core) > 1
     if form("other assignment").match(core) and not is_symbolic:
         return False
@@ -125,7 +125,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
 
 
 def is_phrase(phrase: re.Match[str], region: str) -> bool:
-    """Return True if the words up to the end of the sentence are a passphrase and not prose."""
+    """Return True if the matched words end a sentence and are a passphrase, not prose."""
     behind = region[phrase.end() :].strip(" .!\"'`*)»“”’」』")
     ends = not behind or "-" in phrase.group() or not behind[0].isascii() or not behind[0].isalnum()
     ends = ends or len(behind.split()[0]) < 4
@@ -133,13 +133,13 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 
 
 def is_words_of_phrase(phrase: str) -> bool:
-    """Return True if a possible passphrase has no function words of prose."""
+    """Return True if the words of a possible passphrase include no function words of prose."""
     words = exact(r"[ -]").split(phrase)
     return not says_prose(words) and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if a plain word after a password's name and a link is the password."""
+    """Return True if a plain word is a password because a link such as "is" precedes the word."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
@@ -157,7 +157,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
-    """Return True if a word is a key or token: letters and digits, or a long hex number."""
+    """Return True if a word is a key: it mixes letters and digits, or is a long hex number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
     if not linked and form("revision").fullmatch(core):
@@ -174,7 +174,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """Return True if a word has symbols, or letters and digits in one part, unlike `users_2024`."""
+    """Return True if a word has symbols, or letters and digits in one part (not `users_2024`)."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -188,7 +188,7 @@ def is_mixed(core: str, *, least: int) -> bool:
 
 
 def _is_unlike_words(part: str) -> bool:
-    """Return True if lower-case letters and capitals alternate as in no word and no name."""
+    """Return True if lower-case letters and capitals alternate as in no word or name."""
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
     return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 
@@ -198,7 +198,7 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Return True if the text after a number is its unit: characters, days, attempts."""
+    """Return True if the text after a number begins with a unit: characters, days, attempts."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)
@@ -221,12 +221,12 @@ def is_code(core: str, follower: str) -> bool:
     ).search(core):
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
-        return True  # a reference, a pointer
+        return True  # a reference or a pointer to a type
     return bool(form("names or call").fullmatch(core.rstrip("!"))) and not is_joined_words(core)
 
 
 def is_known_form(core: str) -> bool:
-    """Return True if a word is a version, date, size, file, algorithm, ticket or address."""
+    """Return True if a word is a version, date, size, file, algorithm, ticket number or address."""
     return bool(form("known forms").fullmatch(core))
 
 
