@@ -1,4 +1,4 @@
-"""The concepts of a query: one for each content word, with all its spellings.
+"""The concepts of a query: each is one of its content words, with all spellings of the word.
 
 `retrieve` searches for the spellings; `normalize` and `inject` measure how much of the query a
 memory covers.
@@ -12,14 +12,14 @@ from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 
-# Common words of prompts to a coding assistant, which describe the action and hardly the topic.
+# Common words of prompts to a coding assistant: they name an action rather than a topic.
 WEAK = word_lists.words("weak_words")
-# Function words of the larger languages besides English, which say hardly anything about the topic.
+# Function words of the larger languages besides English; they say hardly anything about a topic.
 FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# An agent's name shows whose memory is meant; each of its words alone means little.
+# An agent's whole name shows whose memory is meant; one word of the name shows little.
 AGENT_WORD_STRENGTH = 0.5
-# Short forms of words that are searched for in both forms.
+# For each of these words, its short and its long form are searched for.
 SHORT_FORMS = {
     "db": "database", "auth": "authentication", "config": "configuration", "env": "environment",
     "docs": "documentation", "deps": "dependencies", "perf": "performance", "prod": "production",
@@ -32,7 +32,7 @@ MAX_NAME_WORDS, MAX_NAMED_WORDS = 4, 400
 
 
 class Concept(NamedTuple):
-    """A content word of a query: `spellings` to search for, and `stems` that count as a match."""
+    """A content word of a query. `spellings` are searched for; words with one of `stems` match."""
 
     text: str
     spellings: tuple[str, ...]
@@ -42,7 +42,7 @@ class Concept(NamedTuple):
 
 @lru_cache(8)  # every stage of one recall asks for the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return the concepts of a query: its terms, then the words in the names of its agents."""
+    """Return the concepts of a query: first its terms, then the words in the agents' names."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)
@@ -50,7 +50,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # A name of several words gets its spellings from its entity.
+            # A one-word name adds spellings; a longer name is searched for as an entity instead.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
@@ -63,7 +63,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
 
 
 def stems_of(text: str) -> set[str]:
-    """Return the stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
+    """Return the stems of a text's words, of the parts of CamelCase words, and of CJK pairs."""
     return {stem(word) for word in index_words(text)}
 
 
@@ -107,7 +107,7 @@ def _strength(term: str, named: set[str]) -> float:
 def near_words(concept: Concept) -> tuple[str, ...]:
     """Return the synonyms of a concept that do not count as the same word; () for most concepts. A
     query about the "database" matches a memory about PostgreSQL. Synonyms count less than the words
-    of the query (relevance.NEAR_SHARE). Only explicit queries use synonyms, not prompts.
+    of the query (relevance.NEAR_SHARE) and are used for questions only, not for prompts.
     """
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
@@ -115,7 +115,7 @@ def near_words(concept: Concept) -> tuple[str, ...]:
 
 @cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
-    """Return the words near each stem: words of similar meaning, and the members of a kind."""
+    """Map each stem to its synonyms: words of similar meaning, or examples of a kind of thing."""
     table = word_lists.sections("synonyms")
     kinds = (line.partition(" = ") for line in table["kinds"])
     rows = [(line, line) for line in table["alike"]]

@@ -1,7 +1,7 @@
-"""Words of denial in the languages of the users.
+"""Words of negation in the languages of the users, in lower case.
 
-All modules that compare words share this lower-case table. Each module adds words of its own, such
-as verbs of rejecting, or the parts into which it splits "don't".
+All modules that compare words share these lists. Each module adds words of its own, such as verbs
+of rejecting, or the parts into which it splits "don't".
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())
@@ -10,5 +10,5 @@ NOT = frozenset(
 )
 WITHOUT = frozenset("without ohne sin sans sem без".split())
 ALL = NEVER | NOT | WITHOUT
-# Contracted forms up to the apostrophe, such as "don't".
+# Contracted negations, up to the apostrophe ("don't").
 CONTRACTED = frozenset("don doesn didn mustn shouldn".split())

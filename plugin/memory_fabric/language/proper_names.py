@@ -1,5 +1,5 @@
-"""Names of people, companies and places, the words around them that show their kind, and ordinary
-words, which are not names.
+"""Names of people, companies and places, the context words that show the kind of a name, and
+ordinary words, which are not names.
 """
 
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from memory_fabric.language.word_lists import sections, words
 
 _FILE = "proper_names"
-# Endings of company names, in their usual case.
+# Endings of company names such as "Inc", with their usual capitals.
 SUFFIXES = words(_FILE, "company endings")
 COMPANY_CUES, PERSON_CUES = words(_FILE, "company cues"), words(_FILE, "person cues")
 SAYING = words(_FILE, "saying")
 GIVEN = words(_FILE, "given names")
-# Given names that are also ordinary words: they count as names only if the context shows it.
+# Given names that are also ordinary words: they count as names only in a fitting context.
 AMBIGUOUS = words(_FILE, "given names that are words")
 PLACES = words(_FILE, "places")
 LONG_PLACES = frozenset(sections(_FILE)["places of several words"])
@@ -37,7 +37,7 @@ def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
 
 
 def is_ordinary(word: str) -> bool:
-    """Return True for a word in the list, also in the plural or with a verb ending."""
+    """Return True if a word is in the list of ordinary words, also as a plural or a verb form."""
     return any(
         word.endswith(ending) and word[: len(word) - len(ending)] in words("ordinary_words")
         for ending in ("", "s", "es", "d", "ed", "ing")

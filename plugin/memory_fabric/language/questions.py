@@ -1,13 +1,13 @@
-"""Requests in a prompt: for earlier conversations, help with trouble, a person, a number or a time.
+"""What a prompt requests: earlier conversations, help with trouble, a person, a number or a time.
 
 A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
-earlier conversations. Phrases of languages with spaces are matched as whole words, other phrases as
-parts of the text. Code spans, files and names such as `prior-chat` are ignored. Some prompts ask
-for the end of the last session ("where were we"), and so does a session's first prompt if it
-continues something ("continue").
+earlier conversations. In languages with spaces, a phrase matches only as whole words, in others
+anywhere. Code spans, files and names such as `prior-chat` are ignored. Some prompts ask where the
+last session ended ("where were we"). A session's first prompt does so, too, if it continues
+something ("continue").
 
-A memory without a word of the requested kind is not an answer, even if it is about the same thing:
-"how long do we keep the rows?" is not answered by a description of the rows.
+A memory is an answer only if it has a word of the requested kind: "how long do we keep the rows?"
+is not answered by a mere description of the rows.
 """
 
 from collections.abc import Iterable
@@ -18,19 +18,19 @@ from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
 
-# A longer prompt states its request at its beginning or its end.
+# In a prompt that is longer than both together, only the beginning and the end are examined.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
-# A prompt that continues something is short.
+# The maximum length of a prompt that continues earlier work.
 RESUMED_CHARS = 160
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-# A longer prompt asks for more than one thing.
+# The maximum length of a prompt that asks for only one thing.
 MAX_KIND_CHARS = 240
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
 _AUXILIARIES = frozenset("do does did will is are was were should can".split())
-# Questions about the assistant's own statements.
+# Questions about earlier statements of the assistant.
 _ASSISTANTS = (
     r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
     r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
@@ -45,8 +45,8 @@ _ASSISTANTS = (
 
 
 def asked_by(text: str) -> frozenset[str]:
-    """Return the words with which a prompt asks for earlier sessions; they say nothing about the
-    subject. Return an empty set if the prompt does not ask for earlier sessions.
+    """Return the words with which a prompt asks for earlier sessions, and which are thus not about
+    its subject. Return an empty set if the prompt does not ask for earlier sessions.
     """
     spoken: set[str] = set()
     for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
@@ -57,9 +57,9 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject with which a prompt continues an earlier session: '' if it states no
-    subject, None if it continues nothing. Such a prompt asks where the work ended, or is a
-    session's short first prompt, like "continue with the importer", which gives "importer".
+    """Return the subject of a prompt that continues an earlier session, or '' if the prompt names
+    no subject; None for other prompts. Such a prompt asks where the work ended, or is a session's
+    short first prompt: "continue with the importer" gives "importer".
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -83,7 +83,7 @@ def resumed(text: str, *, is_first: bool) -> str | None:
 
 @cache
 def _phrases(*names: str) -> dict[str, list[str]]:
-    """Return the phrases of these lists, grouped by their first words."""
+    """Return the phrases of the named lists, grouped by the first word of each phrase."""
     phrases: dict[str, list[str]] = {}
     for name in names:
         for phrase in word_lists.sections("past_talk")[name]:
@@ -92,7 +92,7 @@ def _phrases(*names: str) -> dict[str, list[str]]:
 
 
 def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[str]:
-    """Return the phrases in a prompt, outside its code spans and names of files."""
+    """Return the listed phrases that occur in a prompt outside code spans and file names."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     if text.count("`") % 2 == 0:
@@ -107,7 +107,7 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
         for phrase in phrases.get(word, ()):
             parts = phrase.split()
             spoken = numbered[at : at + len(parts)]
-            # A single token is not a phrase, whatever words it consists of.
+            # The words of a phrase must not all come from one token, such as `prior-chat`.
             is_phrase = len(parts) == 1 or spoken[-1][1] > number
             if is_phrase and [word for word, _ in spoken] == parts:
                 present.append(phrase)
@@ -120,7 +120,7 @@ def asks_for_the_assistant(text: str) -> bool:
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text reports a failure or asks for its cause, so that fixes are relevant."""
+    """Return True if a text reports a failure or asks for its cause, so that a fix is relevant."""
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):
         return True
@@ -129,7 +129,7 @@ def reports_trouble(text: str) -> bool:
 
 
 def asked_kind(text: str) -> str:
-    """Return the kind of answer that the first words of a short question ask for; or ''."""
+    """Return the kind of answer that a short question asks for (person, number, time), or ''."""
     if len(text) > MAX_KIND_CHARS:
         return ""
     first, second = [*words(without_files(text))[:2], "", ""][:2]
@@ -142,7 +142,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text contains a word of the kind; `names` are things, not persons."""
+    """Return True if a text contains an answer of this kind. `names` are not names of persons."""
     if not kind:
         return True
     spoken = words(text)
@@ -151,7 +151,7 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         things = {part for name in names for part in (name_key(name), *words(name))}
         things.update(word for word in spoken if word in TECHNOLOGIES)
         parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
-        # A capitalised word inside a sentence is the name of a person or of a known thing.
+        # A capitalised word inside a sentence is a person's name unless it names a known thing.
         return not roles.isdisjoint(spoken) or any(
             part[:1].isupper() and part[1:2].islower() and part[1:].islower()
             for part, last in zip(parts, ["", *text.split()], strict=False)

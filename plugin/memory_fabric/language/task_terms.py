@@ -1,7 +1,7 @@
-"""The subject of a subagent's task, extracted from a prompt that is mostly instructions.
+"""Extraction of the subject of a subagent's task from a prompt that is mostly instructions.
 
-A task is written for a model: it states a role, a folder, limits and the form of the report. The
-subject is in between, in lists and paragraphs, and also in the task's short description.
+A task is written for a model: it specifies a role, a folder, limits and the form of the report. The
+subject is in other lists and paragraphs, and also in the task's short description.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ BULLETS = "-*•>#|+0123456789.) \t"
 CODE_FENCE = "```"
 CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
-# A path with this many slashes is a location on this machine, not a subject.
+# A path with at least this many slashes is a location on this machine, not a subject.
 PATH_SLASHES = 3
-# Of a longer task, the beginning, which states the subject, is searched for first.
+# For a longer task, its first sentences, which usually name the subject, are searched for first.
 FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the questions to memory for a task, as `text_of` joins it: its subject and, if it is
-    long, the whole task. The result is empty for a task that consists only of instructions.
+    """Return the texts to search for: the subject of a task and, if the task is long, the whole
+    task. `task` is a result of `text_of`. Return an empty tuple if the task has only instructions.
     """
     description, _, prompt = without_injected(task).partition("\n")
     subject: list[str] = []
@@ -48,12 +48,12 @@ def questions(task: str) -> tuple[str, ...]:
 
 
 def title(task: str) -> str:
-    """Return the description without its verb: "webhook retries" for "Review webhook retries"."""
+    """Return a description without its verb: "webhook retries" for "Review webhook retries"."""
     return _without_errand(without_injected(task).partition("\n")[0])
 
 
 def text_of(description: object, prompt: str) -> str:
-    """Return the task as one text, with only its description on the first line."""
+    """Join a task's description and its prompt; the description becomes the first line."""
     title = one_line(description) if isinstance(description, str) else ""
     return f"{title}\n{prompt}"
 
@@ -63,7 +63,7 @@ def _opens(name: str, lowered: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without list and heading markers, and without code."""
+    """Yield the sentences of a text without list markers, heading markers and code."""
     is_code = False
     for line in text.splitlines():
         bare = line.strip()
@@ -79,7 +79,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """Return the sentence without words of any task and long paths; '' if nothing remains."""
+    """Return the sentence without long paths and words of all tasks; '' if nothing remains."""
     openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
     spoken = (word for word in sentence.split() if _bare(word) not in errands)
     short = (word for word in spoken if word.count("/") < PATH_SLASHES)

@@ -1,4 +1,4 @@
-"""The age of a time stamp, and the time spans that questions and filters express in words."""
+"""The age of a time stamp, and the time spans that a question or a filter expresses in words."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-# A text without one of these words contains no time span, except a year.
+# A text with none of these words contains no time span except possibly a year.
 CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
@@ -27,7 +27,7 @@ _NAMED_MONTH = (
 _YEAR = r"\b(?:in|of|during|since|from) ((?:19|20)\d\d)\b"
 _AGO = r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b"
 _LAST = r"\b(last|this|past|previous) (week|weekend|month|year)\b"
-# "May" and "march" are also a modal and a verb, so without a day or year they need a capital.
+# "may" and "march" are also verbs; without a day or a year they count only if capitalised.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
 _SMALL_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
@@ -35,19 +35,19 @@ DATE_CHARS = len("2026-01-15")
 
 
 def may_name_time(text: str) -> bool:
-    """Return True if `ranges` could find a time span in the text."""
+    """Return False if the text certainly contains no time span that `ranges` can find."""
     return not CUES.isdisjoint(letters_of(text)) or any(
         len(word) == YEAR_DIGITS and word.isdecimal() for word in words(text)
     )
 
 
 def letters_of(text: str) -> list[str]:
-    """Return the runs of Latin letters in a text, in lower case."""
+    """Return each run of Latin letters in a text as a word in lower case."""
     return text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS).decode().split()
 
 
 def parsed(stamp: str) -> datetime | None:
-    """Return the time of an ISO 8601 text, in UTC; None for any other text."""
+    """Return the time in an ISO 8601 text, converted to UTC; None for any other text."""
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
@@ -56,7 +56,7 @@ def parsed(stamp: str) -> datetime | None:
 
 
 def days_between(stamp: str, now: str) -> float | None:
-    """Return the days from `stamp` to `now`, at least 0; None if either is unknown."""
+    """Return the number of days from `stamp` to `now`, at least 0; None if either is unknown."""
     then, moment = (parsed(stamp) if stamp else None), (parsed(now) if now else None)
     if then is None or moment is None:
         return None
@@ -64,7 +64,7 @@ def days_between(stamp: str, now: str) -> float | None:
 
 
 def boundary(text: str, now: str) -> str:
-    """Return the ISO date for a filter value (`2026-01`, `7d`, `yesterday`, `monday`), or ''."""
+    """Return the ISO date that a filter's value means (`2026-01`, `7d`, `yesterday`), or ''."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
@@ -80,8 +80,8 @@ def boundary(text: str, now: str) -> str:
 
 
 def moment(text: str, now: str) -> str:
-    """Return the time for a value of `as_of:`: the end of the day, month or span in the text, or an
-    exact time, but never later than `now`; '' for any other text. Examples are `2026-01-15`,
+    """Return the time that a value of `as_of:` means: an exact time, or the end of a day, month or
+    span, but never later than `now`; '' if the text is not a time. Examples are `2026-01-15`,
     `2026-01`, `last month` and `7d`.
     """
     value = text.strip()
@@ -102,7 +102,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """Return the time that a field's value means. Raises BadInput if it means no time."""
+    """Return the time that the value of a field means. Raises BadInput if the value is no time."""
     time = moment(text, now)
     if not time:
         remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'
@@ -116,10 +116,10 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return at most four time spans in a text, each as (first day, first day after). Recognised
+    """Return up to four time spans in a text, each as (first day, day after the last). Recognised
     are `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`, weekdays, today,
-    yesterday, last/this week, month, year, and `3 days ago`. A month without a year means the
-    latest such month that is not in the future.
+    yesterday, last/this week, month, year, and `3 days ago`. A month without a year is the latest
+    one that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
@@ -153,7 +153,7 @@ def _relative(lowered: str, words: set[str], now: datetime) -> list[Range]:
     for count, unit in pattern(_AGO).findall(lowered):
         days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         middle = today - timedelta(days=days * (_SMALL_NUMBERS.get(count) or int(count)))
-        # People round, so "two weeks ago" means some day of that week.
+        # People round, so "two weeks ago" may mean some days earlier or later.
         slack = 0 if unit == "day" else days // 2
         spans.append(_span(middle - timedelta(days=slack), 1 + 2 * slack))
     return spans + [_last(word == "this", u, today) for word, u in pattern(_LAST).findall(lowered)]

@@ -1,4 +1,4 @@
-"""Known technologies, patterns and agents: their names, and the kind and subjects of each.
+"""Known technologies, patterns and agents: their names and kinds, and the topics of agents.
 
 Every prompt is compared with these lists.
 """
@@ -7,17 +7,17 @@ from memory_fabric.language.word_lists import sections, word_table, words
 from memory_fabric.text import name_key
 
 _FILE = "vocabulary"
-# The usual spelling of a name, by the `name_key` of the name or of a variant.
+# These map the `name_key` of each name and each of its variants to the usual spelling.
 TECHNOLOGIES, PATTERNS = word_table(_FILE, "technologies"), word_table(_FILE, "patterns")
-# A hyphenated name with one of these heads is a pattern: `token-pagination`, `jwt-auth`.
+# A hyphenated name that ends with one of these words is a pattern: `token-pagination`, `jwt-auth`.
 PATTERN_HEADS = words(_FILE, "pattern heads")
-# Names that are also ordinary words, such as `go` and `react`: they count only if used like a name.
+# Names that are also ordinary words (`go`, `react`); they count only where used like names.
 ORDINARY = words(_FILE, "ordinary")
 KNOWN_AGENTS = words(_FILE, "agents")
 # A hyphenated name whose last part is a role is an agent: `payments-engineer`, `api-designer`.
 AGENT_ROLES = words(_FILE, "roles")
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
-# Endings of agents' names that are not roles: `python-pro`, `go-expert`.
+# Endings of agents' names that mean a person but are not roles: `python-pro`, `go-expert`.
 _PERSONS = frozenset("expert pro dev guru agent".split())
 
 
@@ -26,12 +26,12 @@ def _terms(section: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(terms.split(", ")) for keys, _, terms in rows for key in keys.split()}
 
 
-# The topics (BR-14) of known agents, and of single words in the names of other agents.
+# The topics (BR-14) of known agents, and of single words in other agents' names.
 AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 
 def canonical(name: str) -> str:
-    """Return the vocabulary's spelling of a technology or pattern; any other name unchanged."""
+    """Return a technology's or pattern's usual spelling; return any other name unchanged."""
     key = name_key(name)
     return TECHNOLOGIES.get(key) or PATTERNS.get(key) or name
 
@@ -47,7 +47,7 @@ def is_agent(name: str) -> bool:
 
 
 def entity_type(name: str) -> str:
-    """Return `agent`, `technology` or `pattern` if the vocabulary recognises the name, else ''."""
+    """Return the kind of a known name (`agent`, `technology` or `pattern`), or '' if unknown."""
     if is_agent(name):
         return "agent"
     key = name_key(name)
@@ -60,9 +60,9 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the domain terms of an agent type that is known or has known words in its name. A
-    technology in the name is a term itself (`postgres-expert`); if it is also an ordinary word, it
-    is a term only before a role (`go-developer`, not `go-around`).
+    """Return the topics of an agent type that is known, or that has known words in its name. A
+    technology in the name is a topic (`postgres-expert`). If it is also an ordinary word, it counts
+    only in the name of a role or a person (`go-developer`, but not `go-around`).
     """
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms

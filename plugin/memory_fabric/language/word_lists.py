@@ -1,7 +1,7 @@
 """Words, phrases and tables from the files in `data/`, which are read on first use.
 
-A file has sections: a line `== name ==`, followed by words or whole lines. A line that begins with
-`# ` is a comment.
+A section of a file is a line `== name ==`, followed by words or by lines that belong together. A
+line that begins with `# ` is a comment.
 """
 
 import os
@@ -23,33 +23,33 @@ def sections(file: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def words(file: str, *names: str) -> frozenset[str]:
-    """Return the words of these sections, or of the whole file if no section is given."""
+    """Return the words of the named sections, or of all sections if none is named."""
     lists = sections(file)
     return frozenset(" ".join(" ".join(lists[name]) for name in names or lists).split())
 
 
 def word_table(file: str, name: str) -> dict[str, str]:
-    """Return the values by key of a section whose lines have the form `value = key key`."""
+    """Map each key of a section to its value. Its lines have the form `value = key key`."""
     rows = (line.partition(" = ") for line in sections(file)[name])
     return {key: value for value, _, keys in rows for key in keys.split()}
 
 
 @cache
 def either(file: str, name: str) -> str:
-    """Return a regular expression that matches any line of a section."""
+    """Return a regular expression that matches the text of any line of a section."""
     return "|".join(sections(file)[name])
 
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for a section's lines as whole words, or anywhere (`NAME, anywhere`)."""
+    """Return an expression for the section NAME as whole words and `NAME, anywhere` anywhere."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return the sections of a file of expressions, with the names of its `parts` expanded."""
+    """Return the sections of a file of expressions, with the names from its `parts` expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:
