@@ -1,1 +1,1 @@
-"""Recall: from a question to ranked memories, and to the memories that hooks inject."""
+"""Recall: from a question to ranked memories, and selection of the memories that hooks inject."""

@@ -1,7 +1,7 @@
 """The domain of a memory, and the isolation of agents in their own domain.
 
-A domain is the stated one; else the one that config.toml sets for the agent type; else the one that
-config.toml sets for the folder; else the one derived from the agent type's name; else `general`.
+The domain is the first of these that exists: the specified domain; the one that config.toml sets
+for the agent type, or for the folder; the one derived from the agent type's name; `general`.
 """
 
 import os
@@ -18,16 +18,16 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
-# The domain of ingested texts that state no domain.
+# The domain of ingested texts for which no domain is specified.
 SESSION = "session"
-# The client's own agents for reading and setup, and all its agents, which have no own domain.
+# SEARCHERS are the client's own agents for reading and setup. GENERIC_AGENTS have no own domain.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 GENERIC_AGENTS = SEARCHERS | {"general-purpose", "claude", "fork"}
 GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """The domain of a caller; `stated` if config.toml sets it for the agent type or isolates it."""
+    """A caller's domain; `stated` if config.toml sets it for the agent type, or isolates it."""
 
     name: str = GENERAL
     stated: bool = False
@@ -35,15 +35,15 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Redact secrets from the name of a domain, and return the name in normal form."""
+    """Return a domain's specified name in normal form, after redacting secrets in the name."""
     return domain_name(without_secrets(stated))
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in a folder, by default the session's folder.
+    """Return the domain of an agent type in the folder `place`, by default the session's folder.
 
-    An isolated agent type has priority. The isolation of the folder applies to all other agents
-    that work in it, whatever domain config.toml sets for their type.
+    An isolated agent type has priority. Otherwise, if the folder's domain is isolated, it applies
+    to every agent in the folder, whatever domain config.toml sets for the agent's type.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -66,16 +66,16 @@ def isolates(settings: Settings) -> bool:
 
 
 def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
-    """Return the memory that a domain may read: an isolated domain reads only its own."""
+    """Return the memory that a domain may read; for an isolated domain, only its own memories."""
     return _within(memory, domain.name) if domain.isolated else memory
 
 
 def visible_to_process(memory: Memory) -> Memory:
     """Return the memory that a process without an agent may read.
 
-    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible; without the variable
-    a process is the user's and sees everything. Raises StoreUnavailable if the isolation is
-    unknown.
+    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible; without the
+    variable, the process is the user's and sees everything. Raises StoreUnavailable if it is
+    unknown which domains are isolated.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -92,13 +92,13 @@ def domain_of_agent(agent_type: str) -> str:
 
 
 def plain_name(agent_type: str) -> str:
-    """Return an agent type without its plugin, in lower case, with its words joined by hyphens."""
+    """Return an agent type in lower case with hyphens between words, without its plugin's name."""
     name = composed(agent_type.rstrip(":").rsplit(":", 1)[-1]).casefold()
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
 def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
-    """Return config.toml's value for this agent type, by its whole name or else its plain name."""
+    """Return config.toml's value for this agent type: for its full name, else its plain name."""
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
@@ -106,11 +106,11 @@ def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """Return the domain of the nearest parent folder that has one; '' if none has."""
+    """Return the domain that config.toml sets for the folder or its nearest parent; '' if none."""
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # The path may be a symbolic link out of the worktree in which the session was started.
+    # The path may be a symbolic link that leads out of the worktree in which the session started.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():
@@ -139,14 +139,14 @@ _QUOTED = r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`'
 
 
 class Named(NamedTuple):
-    """A domain that a question names, and the question without this mention (`rest`)."""
+    """A domain that a question mentions, and the question without the mention (`rest`)."""
 
     domain: str
     rest: str
 
 
 def named(text: str, memory: Memory) -> Named | None:
-    """Return the domain that a question names; None unless exactly one known domain is named."""
+    """Return the known domain that a question mentions; None for no domain or several domains."""
     if WORD not in text.lower() or len(text) > MAX_CHARS:
         return None
     places: dict[str, tuple[int, int]] = {}
@@ -162,8 +162,8 @@ def named(text: str, memory: Memory) -> Named | None:
 
 
 def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
-    """Yield the names next to the word "domain", each with the span of its mention in the text."""
-    # Quoted text is ignored; it is replaced by spaces, so that positions remain valid.
+    """Yield names next to the word "domain", each with the start and end of the mention."""
+    # Quoted text is replaced by spaces, so that it is ignored and offsets remain valid.
     bare = pattern(_QUOTED).sub(lambda match: " " * len(match[0]), text)
     tokens = [(m[0], m.start(), m.end()) for m in pattern(_TOKENS).finditer(bare)]
     words = [token.lower() for token, _, _ in tokens]
@@ -179,7 +179,7 @@ def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
             if owned or last > len(words):
                 continue
             name = words[at + 1 : last]
-            # After the word, an identifier always counts; another name only after a preposition.
+            # After "domain", an identifier is always a name; other words only after a preposition.
             if _is_mention(words, name, at, last, behind=True):
                 yield " ".join(name), _from(tokens, words, at), tokens[last - 1][2]
 
@@ -193,7 +193,7 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `NAME domain` (or `domain NAME`, if `behind`) refers to a domain."""
+    """Return True if `NAME domain`, or `domain NAME` with `behind`, refers to a domain."""
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     idioms = listed("questions", "idioms of domains")
     if whole in idioms or WORD in name or not all(word[0].isalnum() for word in name):
@@ -211,7 +211,7 @@ def _is_mention(
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:
-    """Return the index of the mention's first character, including words such as "in the"."""
+    """Return the offset at which a mention begins, including preceding words such as "in the"."""
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]

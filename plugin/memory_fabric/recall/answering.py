@@ -1,5 +1,5 @@
-"""The last stages of an answer: fold turns under the record that they state, put settled memories
-first, cut off weak hits, and rank the sessions that a message continues.
+"""The last stages of an answer: merge turns into the record that they state, move settled memories
+up, drop weak hits, and score the sessions that a message continues.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn states a record of at least LEAST_WORDS words if it has this share of them and is not
-# longer than this: a longer turn makes other statements, too.
+# A turn states a record of at least LEAST_WORDS words if it has this share of them. A turn longer
+# than MAX_TURN_CHARS makes other statements, too, and is not merged.
 STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Fold turns that state a record into its `said_in_turns`, at the first turn's position."""
+    """Merge turns into the record that they state, at the position of the first such turn."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -49,22 +49,22 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
 
 Vector = dict[str, float]
 
-# A single sentence with fewer content words is a question for one statement.
+# A single sentence with fewer content words is a question, not a message in a conversation.
 LEAST_CONCEPTS = 16
-# A shorter word before a full stop is usually an abbreviation: `Dr.`, `U.S.`
+# A shorter word before a full stop is probably an abbreviation (`Dr.`) and ends no sentence.
 LEAST_LAST_WORD = 5
-# The most sessions that are read whole, that give turns as candidates, and the turns of each.
+# Limits: sessions that are read in full, sessions whose turns become candidates, turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of the similarity to the best sessions, the number of these sessions, and the number of
-# words that describe them together, and that describe one session.
+# The weight of the similarity to the best sessions, the number of best sessions, and the number of
+# words that describe the best sessions together, and each session.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
-# The additional weight of the newest session, and the number of sessions over which it fades.
+# The additional weight of the newest session, and the number of sessions over which it declines.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
 class Continued(NamedTuple):
-    """Scores (0-1) of sessions by id, candidates from the best sessions, and errors by store."""
+    """Scores (0-1) of sessions by id, turns of the best sessions, and failures of stores."""
 
     scores: Mapping[str, float] = {}
     candidates: tuple[Candidate, ...] = ()
@@ -72,7 +72,7 @@ class Continued(NamedTuple):
 
 
 def is_message(query: Query) -> bool:
-    """Return True if a query is a message of a conversation: several sentences, or many words."""
+    """Return True if a query is a message in a conversation: several sentences, or many words."""
     ends_a_sentence = any(
         word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
         for word in query.asked.split()[:-1]
@@ -81,7 +81,7 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Score the sessions that a message may continue, and find turns. Raises DeadlinePassed."""
+    """Score the sessions that a message may continue; add their turns. Raises DeadlinePassed."""
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
@@ -108,7 +108,7 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
-    """Return the score of each session, 1 for the best; `texts` are in the order of time."""
+    """Return each session's score, 1 for the best one. `texts` are ordered by time."""
     counts = {
         session: Counter(stem(word) for word in words(text) if word not in STOPWORDS)
         for session, text in texts.items()
@@ -141,7 +141,7 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return each session's cosine similarity to the best few sessions, by their rarer words."""
+    """Return each session's cosine similarity to the best few sessions, based on rarer words."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -163,7 +163,7 @@ def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) 
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
-    """Return the words of greatest weight as a unit vector (word to weight)."""
+    """Return a unit vector (word to weight) of the `most` words with the greatest weights."""
     heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
     return {word: weight / length for word, weight in heavy}
@@ -174,16 +174,16 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# A hit with at least the first share of the question's weight answers the question; then other hits
-# need at least the second share.
+# A hit that covers the share WHOLE of the question's weight answers the question. All other hits
+# must then cover the share MUCH.
 WHOLE, MUCH = 0.95, 0.4
-# Hits are cut off only if the first hit matches at least this many words, since every hit on a
-# subject matches a single word of it.
+# Hits are dropped only if the first hit matches at least this many words, because a single word is
+# matched by every hit on the same subject.
 CUT_OFF_LEAST_WORDS = 2
 
 
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the hits; if a record in first place answers the question, only related hits."""
+    """Drop unrelated hits if the first hit is a record that fully answers the question."""
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
         return list(hits)
@@ -194,9 +194,9 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 _EMPTY = WEAK | STOPWORDS
-# A longer text is assumed to state something.
+# A text with more characters is assumed to say something.
 MAX_EMPTY_CHARS = 80
-# The most words of an errand without an object: "undo", "push it".
+# The maximum number of words of a short command without content: "undo", "push it".
 MAX_ERRAND_WORDS = 2
 _ASKING = ("?", "？")
 
@@ -204,7 +204,7 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and questions of the user that add nothing to this question."""
+    """Drop turns that say nothing, and the user's questions that add nothing to this question."""
     if query.phrases:
         return list(candidates)
     asked: set[str] = set()
@@ -220,7 +220,7 @@ def without_empty_turns(
         if is_users_question and (is_here or asked.issuperset(turn_stems)):
             continue
         if is_turn and len(text) <= MAX_EMPTY_CHARS:
-            # A turn after a question may be its answer, even in one word.
+            # A turn that follows a question may answer it, even with one word.
             is_answer = candidate.before.rstrip().endswith(_ASKING)
             is_short = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS
             is_errand = is_short and not is_answer and asked.isdisjoint(turn_stems)
@@ -231,14 +231,14 @@ def without_empty_turns(
 
 
 def says_something(text: str) -> bool:
-    """Return True if the text has a word besides assents and words of every conversation."""
+    """Return True if a text has other words than assents and words common to all conversations."""
     assents = listed("questions", "assents")
     return any(word not in assents and word not in _EMPTY for word in words(text))
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to the hits: when each of their `graph_relations` was stated, or
-    ''.
+    """Add `relation_timestamps` to each hit: the time of each of its `graph_relations`, or '' if it
+    is unknown.
     """
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
@@ -255,25 +255,25 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     )
 
 
-# The share of the question's weight that a settled memory must cover.
+# The share of the question's weight that a memory must cover to be moved up as settled.
 SETTLED_FIRST_MUCH = 0.4
-# The most settled memories that are added after the most relevant hits.
+# The maximum number of settled memories that are added after the first hits.
 MOST_SETTLED = 10
-# The number of turns that are ordered by speaker. An assistant's answers have a mean length of at
-# least LONG_CHARS and of LONGER times that of the prompts, unlike a conversation between people.
+# The maximum number of turns that are ordered by speaker. The other speaker is an assistant, not a
+# person, if the mean answer has LONG_CHARS and is LONGER times as long as the mean prompt.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits and some later settled ones, which many turns would hide."""
+    """Return the first `most` hits, and later settled ones, which would else be hidden by turns."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Return the ranked hits with settled ones before the user's statements that share no more with
-    the question, and before questions and proposals that share at most twice as much. A moved hit
-    gets the score of its position.
+    """Move settled hits up: before the user's statements that cover no more of the question, and
+    before questions and proposals that cover at most twice as much. A moved hit gets the score of
+    its new position.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)
@@ -296,7 +296,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Put statements of the user before turns of the assistant that match at most twice as well."""
+    """Put the user's statements before the assistant's turns that match at most twice as well."""
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
     for turn in (hits[place] for place in places):
@@ -318,7 +318,7 @@ def _is_users(turn: Hit) -> bool:
 
 
 def _is_settled(hit: Hit) -> bool:
-    """Return True for a current, trusted statement that shares much with the question."""
+    """Return True for a current, trusted statement that covers enough of the question."""
     if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
         return False
     is_edge = hit.metadata.get("entityType") == "relation"
@@ -326,7 +326,7 @@ def _is_settled(hit: Hit) -> bool:
 
 
 def _asks(hit: Hit) -> bool:
-    """Return True for an open point, and for a text of one sentence that is a question."""
+    """Return True for an open question, or a text that consists of a single question."""
     text = hit.text.strip()
     is_question = text.endswith(_ASKING) and not any(
         end in text for end in (". ", "! ", "\n", "。")

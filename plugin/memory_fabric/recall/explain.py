@@ -1,5 +1,5 @@
-"""Answers for programs, and explanations of answers: JSON, the parts of each score, and the reasons
-why hits are not injected.
+"""Answers as JSON for programs, and explanations of answers: the parts of each score, and the
+reasons why hits are not injected.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction import redact
 from memory_fabric.store.conversations import sessions
 
-# The verdict on a hit that a prompt would inject; the viewer's page compares with this text.
+# The verdict on a hit that a prompt would inject. The viewer's page looks for this text.
 GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or beyond the number of hits"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
@@ -29,9 +29,9 @@ NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"
 class Explanation(NamedTuple):
     """An answer with the parts of its scores, and what a prompt with the same text would inject.
 
-    `verdicts` gives, by the ids of hits, the reason why a prompt would not inject them, or ''.
+    `verdicts` maps a hit's id to the reason why a prompt would not inject the hit, or to ''.
     `silence` is the reason why a prompt would inject nothing at all, or ''. `words` are the words
-    that are searched for, each with its strength.
+    searched for, each with its strength.
     """
 
     answer: Answer
@@ -48,12 +48,12 @@ def explain(
     known: inject.Known | None = None,
     **question: Any,
 ) -> Explanation:
-    """Answer a question with explanations. `question` are further arguments of Fabric.recall;
-    `known` are the memories in the session's context. Raises DeadlinePassed.
+    """Answer a question and explain the answer. `question` contains further arguments of
+    Fabric.recall; `known` are the memories in the session's context. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    # Hooks rank without a model, and filter only by a domain that the prompt names.
+    # Hooks rank without the semantic model, and filter only by a domain that the prompt names.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     query = hooks.query_of_prompt(text)
     if inject.is_silent(query):
@@ -78,7 +78,7 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the session in the settings. Also raises StoreUnavailable."""
+    """Explain an answer for the current session. Raises DeadlinePassed, StoreUnavailable."""
     memory = fabric.memory
     session = memory.settings.session
     told_ids: Container[str] = frozenset()
@@ -92,7 +92,7 @@ def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:
-    """Return the answer's JSON form with the explanation in it."""
+    """Return the answer as a JSON object that includes the explanation."""
     answer = answer_as_json(explained.answer)
     results = [
         {**result, "prompt": explained.verdicts.get(hit.id, "") or GIVEN}
@@ -103,7 +103,7 @@ def as_json(explained: Explanation) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON (BR-6) with failures, paths and metadata, and without secrets."""
+    """Return the answer as a JSON object (BR-6) without secrets; it includes failures and paths."""
     redacted: dict[str, str] = {}
     fields: dict[str, Any] = {
         "query": answer.query.text,

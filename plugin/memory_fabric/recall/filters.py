@@ -1,7 +1,7 @@
-"""Filters of a question: parsed from its text or from values, combined, and described in words.
+"""Filters of a question: parsed from its text or from an object, combined, and described in words.
 
-A result must match every field, and one of the values of a field. If a field is given both in the
-question and separately, both must match.
+A result must match each field's filter, that is, one of the values of the field. If a field is
+filtered both in the question and separately, a result must match both.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
-# Descriptions of the accepted values, for the notes on filters that were read as words.
+# What each filter accepts, for the notes on invalid filters, which are searched for as words.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",
     "scope": f"takes {', '.join(SCOPES)}",
     "depth": "takes 1, 2 or 3",
     **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
 }
-# A longer name in a question is taken for pasted data.
+# A longer name in a question is probably pasted data.
 MAX_TYPED_CHARS = 80
 _TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
 
 TIMES = ("since", "before")
-# The fields that a caller may set (BR-19).
+# The names of filters that a caller may set (BR-19).
 KEYS = (*FILTER_FIELDS, *TIMES)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
-# The name of each field in an answer; that of domains is `expert_domain`.
+# The name of each field in an answer: domains are called `expert_domain`.
 NAMES = {field: name for name, field in FILTER_FIELDS.items()}
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
-    """Return the text without its filters, the filters, the depth, and notes on invalid filters."""
+    """Return the text without filters, the filters, the depth, and notes on invalid filters."""
     tokens_left: list[str] = []
     unread: list[str] = []
     by_field: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
-    # The parts at odd positions are quoted, and may contain commas.
+    # Splitting at quotation marks puts quoted values, which may contain commas, at odd positions.
     parts = value.split('"')
     values = [
         part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
@@ -115,7 +115,7 @@ def time_of(name: str, value: str, now: str) -> str:
 
 
 def closed_values(name: str, values: Iterable[str]) -> list[str]:
-    """Return types or scopes in canonical spelling; [] if any of them is unknown."""
+    """Return types or scopes in canonical spelling, or [] if one of the values is unknown."""
     lowered = [value.lower() for value in values]
     allowed: Container[str] = SCOPES
     if name == "type":
@@ -126,10 +126,10 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
-    """Parse the filters in an object that maps names to a text or to a list of alternatives.
+    """Parse filters from an object that maps each name to one text or to a list of alternatives.
 
-    `field` is the caller's name of the object, `--` for options, '' for separate fields. Raises
-    BadInput with the name of the invalid key.
+    `field` is the name that the caller gives the object, `--` for options, '' for separate fields.
+    Raises BadInput with the name of the invalid key.
     """
     fields: dict[str, list[str]] = {}
     by_field: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
-    """Combine two filters; also return the conflicting fields, in which no value matches both."""
+    """Combine two filters; also return the fields in which they exclude each other."""
     whole: dict[str, Any] = {}
     against: list[str] = []
     for field, name in NAMES.items():
@@ -172,15 +172,15 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
 
 
 def domains_of(filters: Filters) -> tuple[str, ...]:
-    """Return the names under which the wanted domains may be stored: as typed, in normal form."""
+    """Return the names under which the domains may be stored: as typed, and in normal form."""
     names = (name for typed in filters.domains for name in (typed, domain_name(typed)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters in the form for the store: project names case-folded, with '' for rows
-    without a project if this project is among them; without domains, to which the memory is already
-    limited.
+    """Return the filters for the store's queries. Project names are case-folded; '' is added to
+    find rows without a project if this project is one of them. Domains are removed, because the
+    memory is already limited to them.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
@@ -189,7 +189,7 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 
 def as_object(filters: Filters) -> dict[str, Any]:
-    """Return the filters that are set, except `as_of`, as an object for programs."""
+    """Return the filters that are set, except `as_of`, as an object for JSON."""
     fields: dict[str, Any] = {
         name: list(getattr(filters, field)) for field, name in NAMES.items()
     } | {name: getattr(filters, name) for name in TIMES}
@@ -197,7 +197,7 @@ def as_object(filters: Filters) -> dict[str, Any]:
 
 
 def described(filters: Filters) -> str:
-    """Describe the filters as `expert_domain=code_reviewer, type=decision or pattern`, or ''."""
+    """Return the filters as text, `expert_domain=code_reviewer, type=decision or note`, or ''."""
     parts = (
         f"{name}={value if isinstance(value, str) else _listed(value)}"
         for name, value in as_object(filters).items()
@@ -231,7 +231,7 @@ def _values(value: Any, key: str, name: str) -> list[str]:
 
 
 def _key(field: str, value: str) -> str:
-    """Return the key by which two values of a field are compared."""
+    """Return the form of a value in which it is compared with other values of the field."""
     if field == "domains":
         return domain_name(value) or value
     return value.casefold() if field in ("projects", "categories") else value

@@ -1,7 +1,7 @@
-"""The relevance floor of injection: the test that a prompt is certainly about a memory.
+"""The relevance floor: the test that a memory is certainly relevant to a prompt, before injection.
 
-The floor is absolute: it counts the rare words that a memory shares with the prompt, and never
-compares memories, so that nothing is injected from a store without an answer.
+The floor is absolute. It counts the rare words that a memory shares with the prompt and never
+compares memories with each other, so nothing is injected if the store has no answer.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
-# The key of a hit's metadata for the words from the prompt that are in few memories.
+# The metadata key for the words of the prompt that occur in few memories.
 RARE = "rare"
-# The most memories that contain a rare word: two such words are seldom in one memory by chance.
+# A word is rare if at most this many memories have it: few memories have two by chance.
 FEW_ROWS = 4
-# A concept of at least this strength is a topic; weaker words are actions.
+# A concept with at least this strength is a topic; weaker concepts are words for actions.
 SPECIFIC = 1.0
-# A prompt shares two rare words with a memory that it is about. A prompt of many topics must also
-# share a third topic, since it shares any two with some memory; a prompt of one or two topics may
-# share only these.
+# A relevant memory shares two rare words with the prompt. Of a prompt with many topics it must
+# share a third topic, because some memory has any two of them. Of a prompt with one or two topics
+# it need share no more than these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The least share of a memory's words in the prompt; the share of a prompt that counts as most.
+# The minimum share of a memory's words in the prompt, and the share that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request that has this share of the words of a memory of LONG_MEMORY words only repeats it.
+# A request with this share of a memory's words (at least LONG_MEMORY) merely repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# The share of the prompt's weight that a memory needs, by the number of shared rare words.
+# The minimum share of the prompt's weight that a memory covers, by number of shared rare words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
-# A memory with such a share of its words in the prompt is relevant to a prompt of any length.
+# A memory with this share of its words in the prompt is relevant to a prompt of any length.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
-# A prompt with an unknown proper name is mostly about that name, so a memory must share many other
-# words with the prompt.
+# A prompt with an unknown proper name is mostly about the bearer of that name, so a memory must
+# share many other words with the prompt.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# The factor for the needed shares if the only shared word names the memory's entity.
+# The shares are multiplied by this if the only shared rare word names the memory's entity.
 NAMED_EASE = 0.4
-# Types of records about failures and their fixes. A prompt that reports no trouble must share more
-# with such a record, by this factor.
+# Types of records about failures and their fixes. For a prompt that reports no trouble, the
+# required shares of such records are multiplied by WITHOUT_TROUBLE.
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
-# A single shared word is enough only if the sentence or the memory has at most this many words.
+# A single shared word suffices only if the sentence or the memory has at most this many words.
 FEW_WORDS = 12
-# The most sentences that are measured: those nearest to the most relevant memories.
+# The maximum number of sentences of a prompt against which memories are tested.
 MAX_PARTS = 6
 DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
 TOO_LITTLE = "shares too little with the prompt"
@@ -61,10 +61,10 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 
 class Floor:
-    """The requirements of one prompt for a memory: the memory must be about one part of the prompt.
+    """The floor for one prompt; a memory must be about the prompt or about one of its sentences.
 
-    With `talk` the prompt asks for earlier conversations. For a pasted text (`is_paste`) only the
-    fix of its symptom is injected.
+    With `talk`, the prompt asks for earlier conversations. With `is_paste`, the prompt is pasted
+    text, for which only a fix of the failure in it is injected.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        # The lines of a log next to a request are not part of the request.
+        # If the prompt has a request next to log lines, only the request is divided into sentences.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
         self._sentences = {
@@ -84,7 +84,7 @@ class Floor:
             for text in (sentences if is_part or len(sentences) > 1 else ())
         }
         self._parts: dict[str, tuple[Part, Mapping[str, Hit]]] = {}
-        # The stems of each memory's words, and of the prompt's words that matched the memory.
+        # For each hit, the stems of its words and of the prompt's words that matched it.
         self._stems: dict[str, Set[str]] = {}
         for hit in hits if self._sentences else ():
             texts = (hit.text, str(hit.metadata.get("why") or ""), *hit.entities)
@@ -93,11 +93,11 @@ class Floor:
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return why a memory is below the floor, or '' if it is not. It is below only if it fails
-        both against the whole of a short prompt and against the sentence nearest to it.
+        """Return the reason why a memory is below the floor, or ''. It is below the floor if it
+        fits neither a short prompt as a whole nor the sentence that is nearest to it.
         """
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
-        # The sentence that shares the most and the rarest words with the memory.
+        # Find the sentence that shares the most and rarest words with the memory.
         nearest, most = "", 0.0
         own = self._stems.get(hit.id, frozenset()) - concepts.WEAK - STOPWORDS
         for text, sentence in self._sentences.items() if lacking else ():
@@ -111,10 +111,10 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
-        """Return the requirements of a part, and the memories with their coverage of this part."""
+        """Return a sentence's requirements, and the hits by id, with their coverage of it."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
-            # Leave out the words by which the prompt asks for the past.
+            # Ignore the words with which the prompt asks for earlier conversations.
             terms = tuple(term for term in sentence.terms if term not in self._said)
             names = [name for term, name in self._query.meant if term in terms]
             hints = (*sentence.entity_hints, *names)
@@ -137,7 +137,7 @@ class Floor:
 
 
 class Part:
-    """The requirements of one part of a prompt, or of the whole prompt."""
+    """The requirements that a sentence of a prompt, or the whole prompt, sets for memories."""
 
     def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
@@ -151,7 +151,7 @@ class Part:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
-        # Nouns whose number in the prompt is in a hit: hits with another number are then not meant.
+        # Nouns whose number in the prompt is also in a hit: hits with other numbers are not meant.
         marks = {t for t in query.terms if t.isdigit() or (len(t) == 1 and t.isascii())}
         numbered = _numbered(words(query.asked), marks)
         current = [hit for hit in hits if numbered and not hit.metadata.get("over")]
@@ -166,10 +166,10 @@ class Part:
         self.topic_words = frozenset(c.text for c in wanted if self.strengths[c.text] >= SPECIFIC)
 
     def lacks(self, hit: Hit) -> str:
-        """Return the reason why the memory is below the floor; '' if it is above."""
+        """Return the reason why a memory is below the floor, or '' if it is not."""
         shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
-        # A memory with most of the prompt is relevant, however many such memories there are.
+        # A memory that covers most of the prompt is relevant, even if its words are not rare.
         is_most = coverage(hit) >= MOST and len(shared) >= RARE_SHARED
         rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
         rare = shared.intersection(rare_words)
@@ -197,9 +197,9 @@ class Part:
         is_about = len(shared) >= needed and (
             len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
         )
-        # In scripts without spaces half of the character pairs cross the border of two words.
+        # In scripts without spaces, half of the character pairs are not within one word.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement is also found by the words of the memory that it replaces.
+        # A replacement may have been found by the words of the memory that it replaced.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -213,13 +213,13 @@ class Part:
         return unknown if is_stranger else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the prompt's topics in a memory, except the name of the memory's project."""
+        """Return the prompt's topics that a memory contains, except the name of its project."""
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
         return self.topic_words.intersection(matched).difference(name)
 
     def _is_named(self, name: str) -> bool:
-        """Return True if the prompt names this entity, in full or by one word (`pagination`)."""
+        """Return True if the prompt contains an entity's name, or one word of it (`pagination`)."""
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
@@ -233,7 +233,7 @@ class Part:
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
-    """Return the words of the prompt that are in at most FEW_ROWS of these memories."""
+    """Return the words of the prompt that occur in at most FEW_ROWS of these memories."""
     counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
@@ -244,7 +244,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Return nouns with the numbers and letters before ("7 minutes") or after them ("ticket 7")."""
+    """Map nouns to the numbers or letters before ("7 minutes") or after them ("ticket 7")."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:
@@ -257,7 +257,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`, `Qdrant`) and no hit contains one."""
+    """Return True if the prompt has proper names (`Caroline`) and no hit contains one of them."""
     names = [h for h in query.entity_hints if len(h) > 2 and h.istitle() and h.isalpha()]
     names = [name for name in names if name.lower() not in DAYS]
     if not names:

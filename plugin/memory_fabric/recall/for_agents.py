@@ -1,7 +1,7 @@
-"""Selection of memories for a subagent: first for its tasks, then for its kind (BR-14).
+"""Selection of memories for a subagent: first for its task, then for its kind (BR-14).
 
-At the start of a subagent it is unknown which of several open tasks is its own (decision 0015), so
-the tasks take turns to use one budget, each with its best hit first.
+When a subagent starts, it is unknown which of several open tasks is its own (decision 0015).
+Therefore memories for all open tasks are selected in turns, best first, within one budget.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,21 +34,21 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line
 Ask = Callable[[str], list[Hit]]
 
 MAX_HITS = 6
-# Limits for an agent that only searches for files: few hits, and only certain ones.
+# Limits for an agent that only searches for files; it gets few hits, and only strong ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
-# The most open tasks of one type that are searched for: more would leave each too little space.
+# The maximum number of open tasks that are searched for: more would leave each too little space.
 MAX_TASKS = 8
-# A task with at least this many hits is not searched for by its description as well.
+# If a task's text has this many hits, its description is not searched for.
 ENOUGH = 2
-# A shorter line has hardly any text besides its marks.
+# In a shorter line, hardly any text would remain besides the marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# For an agent's kind: types that are valid until changed, then other results of its work.
+# Types of records to select for an agent's kind. HOLDING types are valid until changed.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# The newest matches and rows that are read; older records of a kind are found only by tasks.
+# Only this many of the newest matches and rows are read for a kind; tasks find older records.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -61,9 +61,10 @@ def for_agent(
     now: str,
     **known: Unpack[inject.Known],
 ) -> tuple[list[Hit], int]:
-    """Return the hits for a starting agent, shortened to its budget, and the budget in characters.
+    """Return the hits for a starting agent, shortened to fit its budget, and the budget in
+    characters.
 
-    One of `tasks` may be the agent's own; `ask` returns the hits for a text that are above the
+    One of `tasks` may be the agent's own. `ask` returns the hits for a text that are above the
     floor, best first.
     """
     domains = memory.domains or ()
@@ -80,7 +81,7 @@ def for_agent(
         of_that_kind: list[Hit] = []
         try:
             of_that_kind = of_kind(kind, memory)
-        except FabricError as error:  # the hits of the tasks must suffice
+        except FabricError as error:  # the tasks' hits suffice
             if not chosen:
                 raise
             memory.fail(f"kind {kind.name}: {error}")
@@ -96,8 +97,8 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return the hits of each task, best first, without tasks that have no hits. After the
-    deadline, return the hits found so far. With `searches` only strong hits count.
+    """Return a list of hits for each task that has hits, best first. When the deadline passes,
+    return the hits found so far. With `searches`, only strong hits count.
     """
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
@@ -109,7 +110,7 @@ def asked_for(
                     break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
-                        # Search adds related names; only those that the record states remain.
+                        # Keep only the names in the record; search adds names of related entities.
                         entities = hit.source == "records" and hit.metadata.get("entities")
                         names = tuple(entities or hit.entities)
                         hits.setdefault(hit.id, hit._replace(entities=names))
@@ -123,8 +124,8 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield the questions for a task, each with True if only strong hits count, and the number of
-    hits that make it unnecessary. The whole of a long task takes the most time, so it is last.
+    """Yield the questions for a task: the text, True if only strong hits count, and the number of
+    earlier hits that make the question unnecessary. The full text of a long task is slow, so last.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -136,7 +137,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return a test for facts that share two topics, and most words of either, with a question."""
+    """Return a test of a hit: is it a fact that shares two topics and much text with a question?"""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:
@@ -153,8 +154,8 @@ def strong_at(now: str) -> Callable[[Hit, str], bool]:
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
-    """Return hits of all queues in turns, best first, within `chars_left` characters: the best of
-    each queue, shortened if necessary, then others that fit whole, up to `max_hits`.
+    """Take hits from all queues in turns, within `chars_left` characters: first the best hit of
+    each queue, shortened if necessary, then others that fit in full, up to `max_hits`.
     """
     by_id: dict[str, Hit] = {}
     for place in range(max(map(len, queues), default=0)):
@@ -168,7 +169,7 @@ def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> l
 
 
 def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
-    """Shorten the longest hits until all lines together fit into `chars_left` characters."""
+    """Shorten the longest hits so that the lines of all hits fit into `chars_left` characters."""
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
     for place_in_order, (length, place) in enumerate(lines):
@@ -179,11 +180,11 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
 
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
-    """Return the hit, shortened to a line of `max_chars`; None if hardly any text would be left."""
+    """Return the hit, shortened to a line of `max_chars`; None if hardly any text would remain."""
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # the name of a graph hit is needed to find the memory again
+    if hit.source != "graph":  # a graph hit is looked up by its name, so keep that
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -194,7 +195,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
 
 
 def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list[Hit]:
-    """Return the hits of `kept`, and of `more` those that still fit whole, in order."""
+    """Add to the `kept` hits those of `more` that still fit in full, in order."""
     out = list(kept)
     chars_left -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
@@ -206,7 +207,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return records with a kind's terms or domain: pinned, then lasting, then newest first."""
+    """Return records with a kind's terms or domain: pinned, then of lasting types, then newest."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     match = match_expression(kind.terms)
@@ -242,8 +243,8 @@ def hit_of(record: Record) -> Hit:
 
 
 class Kind(NamedTuple):
-    """The terms of an agent type, and the domain of memories from such agents; if both are empty,
-    recall uses only the agent's task. An agent that `searches` only looks for files.
+    """An agent type: its topics, and the domain of memories from such agents. If both are empty,
+    only the agent's task selects memories. With `searches`, the agent only searches for files.
     """
 
     name: str
@@ -255,9 +256,9 @@ class Kind(NamedTuple):
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
     """Return the kind of an agent type, from the terms that the user `stated`, else from its name.
 
-    `domain`, from config.toml, comes before that of the name. `plugin:Code_Reviewer` is looked up
-    by this name, as `code-reviewer`, and by the words in it. If the stated terms are empty, recall
-    uses only the agent's task.
+    A `domain` from config.toml has priority over the domain derived from the name. The type
+    `plugin:Code_Reviewer` is looked up as such, as `code-reviewer`, and by these words. If the
+    stated terms are empty, only the agent's task selects memories.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)

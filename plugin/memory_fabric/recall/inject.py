@@ -1,7 +1,7 @@
-"""Selection of the memories that hooks inject: only certainly relevant records, none twice.
+"""Selection of the memories that hooks inject: certainly relevant ones, and none of them twice.
 
 Past turns are injected only for a prompt that asks for them, relations only for a question about
-relations. `floor` decides which records a prompt is about.
+relations. `floor` decides which records are relevant to a prompt.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -22,34 +22,34 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# The most facts for a prompt, for a prompt about several subjects, and the most past turns.
+# Maximum numbers: of facts for one prompt, of facts if it has several subjects, of past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A hit with less than this share of the best hit's relevance is not worth its characters.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# The prefix of the ledger's name for a record that was shown because it contradicts a prompt:
-# MEMORY.md or the session's start may have shown the same record before.
+# The ledger's prefix for a record that was shown because it contradicts a prompt. The record itself
+# may have been shown before, by MEMORY.md or at the session's start.
 CONFLICT = "conflict:"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
 A_PASTE = "it is mostly a log, a trace or code"
-# Texts that indicate an error in a prompt of a few long lines.
+# Signs of an error in a prompt of a few long lines.
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
 
 
-# The words by which a prompt asks for the past, cached since several steps of one prompt need them.
+# Cached, because several steps ask for the words with which the same prompt asks for the past.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
-    """Return the query of a prompt, without the words by which it asks for earlier sessions.
+    """Parse a prompt into a query, without the words that ask for earlier sessions.
 
-    Names, times and requests come only from text that a person wrote, not from a log next to it.
-    The graph is walked only for a question about relations.
+    Names, times and requests are read only from text that a person wrote, not from a log next to
+    it. Relations in the graph are followed only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -62,14 +62,14 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may show a failure: many lines, or a long text with an error."""
+    """Return True if a prompt may show a failure: it has many lines, or is long with an error."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return the hits, with a mark on current records that contradict a request of the prompt."""
+    """Mark the hits that are current records and contradict a request in the prompt."""
     if is_paste(query.text):
         return list(hits)
     clauses = requests(query.asked)
@@ -82,15 +82,15 @@ def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 def sources_for(query: Query) -> frozenset[str]:
-    """Return the sources to search for a prompt; past turns only if the prompt asks for them."""
+    """Return the sources to search for a prompt: past turns only if the prompt asks for them."""
     return FOR_PROMPTS | {"episodes"} if _words_of_past_talk(query.text) else FOR_PROMPTS
 
 
 class Known(TypedDict, total=False):
-    """Memories in the context of a session.
+    """Memories that are already in the context of a session.
 
-    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. The context also has what
-    was said in the session `here` after `since`, its last compaction (ISO 8601 or '').
+    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. Statements made in the
+    session `here` after `since`, its last compaction (ISO 8601 or ''), are also in the context.
     """
 
     seen: Container[str]
@@ -100,7 +100,7 @@ class Known(TypedDict, total=False):
 
 
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
-    """Return the hits that this prompt is certainly about, in the same order; often none."""
+    """Return the hits that are certainly relevant to this prompt, in the same order; often none."""
     if is_silent(query):
         return []
     against = verdicts(hits, query, **known)
@@ -117,7 +117,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Local records are meant to be recalled, and records of tools may never have been shown.
+    # Local records are meant for this session, and it may never have seen records of tools.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -134,7 +134,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
         return UNASKED_TURN
     if about.get("entityType") == "relation":
         if len(about.get("relations", ())) > 1:
-            return ""  # only paths that the prompt asks for are candidates
+            return ""  # other paths are not candidates unless asked for
         if not floor.asks_for_relations:
             return UNASKED_RELATION
     if about.get("over") and not floor.past:
@@ -153,14 +153,14 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    Records that contradict the prompt come first, then the best hit for each subject; other hits
-    far below the best own hit are left out. Shared hits follow within their share.
+    Records that contradict the prompt come first, then the best hit for each subject. Other hits
+    with far less relevance than the best are left out. Shared hits come last, within their share.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # The first hit, and each later hit that shares a new name, or two new topics, with the prompt.
+    # Find the first hit, and each hit that shares a new name or two new topics with the prompt.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []
@@ -180,20 +180,20 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
 
 
 def author_of(hit: Hit) -> str:
-    """Return the author of a shared memory."""
+    """Return the name of a shared memory's author, or ''."""
     return str(hit.metadata.get("author") or "")
 
 
 def is_silent(query: Query) -> bool:
-    """Return True if the prompt has nothing to search for, like a greeting or an assent."""
-    first = query._replace(terms=query.terms[:FIRST_TERMS])  # a quick check of the first terms
+    """Return True if a prompt has no topic to search for, like a greeting or an assent."""
+    first = query._replace(terms=query.terms[:FIRST_TERMS])  # usually enough, and faster
     return not query.traverse and not any(
         c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
     )
 
 
 def states(text: str, statement: str) -> bool:
-    """Return True if a text has (nearly) all content words of a statement."""
+    """Return True if a text contains nearly all content words of a statement."""
     own = content_stems(statement)
     return bool(own) and _holds(content_stems(text), own)
 
@@ -207,22 +207,22 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
 
 
-# Types of records that may contradict a request, and the trust of records that never do.
+# Types of records that can contradict a request; UNTRUSTED records never do.
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
-# Without "sin", "sans" and "sem", which negate only a part of a request.
+# "sin", "sans" and "sem" are missing, because they negate only a part of a request.
 NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
 NEGATORS |= frozenset("without без avoid stop mai".split())
 # Words that introduce a record's rejected alternative.
 _INSTEAD = [tuple(line.split()) for line in sections("questions")["instead of"]]
-# Words of a clause that only express whether something is done.
+# Words that say only whether or how far something is done ("must"), not what.
 _MODALS = STOPWORDS | listed("questions", "modal verbs")
-# The most words between a verb of use, and the name of the thing that is used.
+# A verb such as "use" may be at most this many words before the name of the used thing.
 _BEFORE = 3
-# Verbs of change may be further before the name: "move product photos over to Thumbor".
+# For verbs of change, the distance may be larger: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
-# Words before the scope of a choice, which does not reject uses outside of its scope.
+# Words before the scope of a choice; outside its scope, the choice rejects nothing.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 
 
@@ -231,7 +231,7 @@ Sentence = tuple[list[str], frozenset[str]]
 
 
 def requests(text: str) -> list[Sentence]:
-    """Return the sentences of a prompt that ask for something to be done."""
+    """Return the sentences of a prompt that may request an action: no questions, no negations."""
     clauses = []
     for sentence, end in sentences(text):
         clause_words = words(sentence)
@@ -241,7 +241,7 @@ def requests(text: str) -> list[Sentence]:
 
 
 def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
-    """Return True if a record forbids or rejects something that these sentences ask for."""
+    """Return True if a record forbids or rejects what one of these sentences asks for."""
     about = hit.metadata
     if about.get("type") not in KINDS or about.get("trust") in UNTRUSTED:
         return False
@@ -273,14 +273,14 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
 
 
 def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the content words of each clause of a record that has a negation."""
+    """Yield the content words of each clause with a negation."""
     for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
             clause_words = words(clause)
             at = next((i for i, word in enumerate(clause_words) if word in NEGATORS), -1)
             if at < 0:
                 continue
-            # "the shop is never seeded": words before the negation count, too.
+            # In "the shop is never seeded", the denied words are before and after the negation.
             behind = [w for w in clause_words[at + 1 :] if w not in _MODALS and w not in NEGATORS]
             before = [w for w in clause_words[:at] if w not in _MODALS and w not in NEGATORS]
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
@@ -289,14 +289,14 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of a choice's subject: "mobile API" for "GraphQL for the mobile API"."""
+    """Return the stems of what a choice is for: "mobile API" in "GraphQL for the mobile API"."""
     places = listed("questions", "places")
     out = {word for name in rejected for word in name}.union(_MODALS, _SCOPES, places)
     return frozenset(stem(word) for word in said if word not in out)
 
 
 def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
-    """Return True if a sentence uses something by its name: "use npm", "npm install"."""
+    """Return True if a sentence asks to use the named thing: "use npm", "npm install"."""
     size = len(name)
     for at in range(len(said) - size + 1):
         if tuple(said[at : at + size]) == tuple(name):

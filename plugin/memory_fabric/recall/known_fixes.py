@@ -1,9 +1,9 @@
-"""Recorded fixes whose symptom is in a text: the output of a command, or a prompt.
+"""Search for recorded fixes whose symptom is in a text: the output of a command, or a prompt.
 
-Only distinctive words of a symptom match a fix. Words of every failure ("error", "npm ERR!", "not
-found") have no weight, ordinary words little, names and error codes most. There are three ways to
-match, surest first: the error line of the failure; a phrase that the record quotes; and several
-distinctive words of the record close together.
+Only distinctive words of a symptom identify a fix. Words of every failure ("error", "npm ERR!",
+"not found") have no weight, ordinary words have little, names and error codes have most. A fix can
+match in three ways, most reliable first: by the error line of the failure; by a phrase that the
+record quotes; and by several distinctive words of the record close together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -21,27 +21,27 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-# Fixes of other people or programs are found by questions, but not shown for failures.
+# The trust of fixes that are shown for a failure. Other fixes are found only by questions.
 TRUSTED = frozenset(("user", "assistant"))
-# The most fixes of each database that are compared (newest first) and shown; limits of texts.
+# Maximum numbers: of newest fixes to compare in each database, of fixes to show, of characters.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
-# A word in more lines than this does not help to identify the failure.
+# A word that is in more lines does not help to identify the failure.
 MAX_PLACES = 40
-# The number of lines that are searched together for words close to each other.
+# Words within this many consecutive lines count as close together.
 WINDOW_LINES = 3
-# Weights of words.
+# Weights of words by their kind.
 ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# The additional weight of two words that follow each other in both texts; more with a number.
+# The additional weight of two words that are adjacent in both texts; the latter with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# The share of an error line's weight that a line must have; a light line must have little else.
+# The share of the error line that a line must have; a line of little weight has little else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
 NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
-# The surer way of matching has priority, whatever the weights of the words.
+# Added to weights, so that more reliable ways of matching have priority.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
 
 # A colon before a letter is part of a symbol: `notifications:listByUser`, `Ledger::post`.
@@ -55,10 +55,10 @@ _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
 class _Text(NamedTuple):
-    """The distinct lines of a text, each as its words, and for each word the numbers of its lines.
+    """The distinct lines of a text as lists of words, and for each word the numbers of its lines.
 
-    A symptom in the text shares at least one of the `telling` words with it. `rare` words are in
-    few lines and not in the failed command.
+    `telling` words are not common to all failures; a symptom must share one of them. `rare` words
+    are in few lines and not in the failed command.
     """
 
     lines: tuple[tuple[str, ...], ...]
@@ -70,9 +70,9 @@ class _Text(NamedTuple):
 def matching(
     text: str, memory: Memory, *, wanted: Callable[[Record], bool], command: str = ""
 ) -> list[Record]:
-    """Return at most two wanted fixes whose symptom is in a text, surest first; usually none.
+    """Return at most two `wanted` fixes whose symptom is in a text, best match first; usually none.
 
-    Words of the failed `command` have no weight, since they are in all its failures. `wanted` is
+    Words of the failed `command` have no weight, because all its failures contain them. `wanted` is
     called with each fix that matches. Raises StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
@@ -84,7 +84,7 @@ def matching(
 
 
 def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[Record]:
-    """Return the fixes whose symptom is in the text, surest first. Raises DeadlinePassed."""
+    """Return the fixes whose symptom is in the text, best match first. Raises DeadlinePassed."""
     typed = frozenset(_words(command))
     if len(text) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
         text = f"{text[:MAX_HEAD_CHARS]}\n{text[-MAX_TAIL_CHARS:]}"
@@ -114,7 +114,7 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[R
 
 
 def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
-    """Return the weight of the best match; 0 if the symptom is not in the text."""
+    """Return the weight of a fix's best match with the text; 0 if the text lacks its symptom."""
     evidence = record.evidence
     error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
     more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
@@ -125,14 +125,14 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # Without all names of the error line, it is the same kind of failure of something else.
+    # If names of the error line are missing, the failure is of the same kind but another one.
     has_names = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Match the error line of a failure: all its names, and nearly all its other telling words."""
+    """Return the weight of a line with all names and nearly all other telling words of `error`."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -154,7 +154,7 @@ def _by_line(error: str, text: _Text) -> float:
 
 
 def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
-    """Match a phrase that the record quotes, word for word, or an error code in the record."""
+    """Return the weight of a quoted phrase, or an error code, that is also in the text; else 0."""
     for symptom in stated:
         for groups in pattern(_QUOTED).findall(symptom):
             phrase = _words("".join(groups))
@@ -179,7 +179,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 
 def _by_words(record: Record, said: str, text: _Text) -> float:
-    """Match several distinctive words of the record that are close together."""
+    """Return the weight of several distinctive words of the record close together; else 0."""
     weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
@@ -204,17 +204,17 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
 
 
 def _names(error: str) -> set[str]:
-    """Return the words that are alone in quotes: a module, a key, a table."""
+    """Return the words of quotations without white space, which name a module, a key or a table."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
 
 
 def _words(text: str) -> list[str]:
-    """Return a text's words in lower case, after `notifications/listByUser` also `listByUser`."""
+    """Return a text's lower-case words; after `notifications/listByUser` also `listbyuser`."""
     return [low for _, low in _spelled(text)]
 
 
 def _spelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words as they are written, each with its form for comparison."""
+    """Yield each word as it is written, together with the form in which words are compared."""
     for word in pattern(_TOKEN).findall(text):
         yield word, pattern(_SEPARATORS).sub(".", word).lower()
         symbol = _symbol(word)
@@ -224,7 +224,7 @@ def _spelled(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4096)
 def _symbol(word: str) -> str:
-    """Return the file of a path, or the function of a qualified name; else the word unchanged."""
+    """Return a path's file name or a qualified name's function; any other word unchanged."""
     parts = pattern(_SEPARATORS).split(word)
     if len(parts) < 2:
         return word
@@ -235,7 +235,7 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Return each word's weight in its heaviest spelling; with `among`, only of these words."""
+    """Map each word of the text to its weight; if `among` is given, only the words in it."""
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:
@@ -247,7 +247,7 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
 
 @lru_cache(4096)
 def _weight_of(word: str) -> float:
-    """Return the weight of a word, 0 to 3: how well it identifies a failure."""
+    """Return how well a word identifies a failure, as a weight from 0 to 3."""
     low = word.lower()
     if _says_nothing(low):
         return 0.0

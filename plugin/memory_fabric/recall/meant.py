@@ -1,8 +1,8 @@
-"""Names that words of a question mean: by an alias, or by a spelling mistake.
+"""Names that words of a question mean, by an alias or with a spelling mistake.
 
-A word counts as a misspelt name only if no text of the memory contains it, if it is not an ordinary
-word, and if exactly one known name is near enough: one edit (a letter more, less or different, or
-two letters swapped) for a word of five letters, two edits for a word of eight.
+A word is a misspelt name only if it is neither in the memory's texts nor an ordinary word, and
+exactly one known name is near enough. Words of five letters may differ by one edit (a letter added,
+removed or replaced, or two letters swapped), words of eight letters by two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,16 @@ from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import STOPWORDS
 
-# Shorter words are near to too many other words.
+# Shorter words would be near to too many other words.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
-# The most words of one question that are looked up.
+# The maximum number of unknown words of a question for which names are looked up.
 MAX_ASKED = 6
 _COMMON = WEAK | STOPWORDS
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Return the query with names that its words mean, as hints and in `meant`. Raises
+    """Add the names that words of the query mean to its hints and its `meant`. Raises
     DeadlinePassed.
     """
     asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
@@ -40,7 +40,7 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
         if not (term.isdigit() or any(f in ordinary or f"{f}e" in ordinary for f in forms)):
             unknown.append(term)
     unknown = unknown[:MAX_ASKED]
-    for reader in readers:  # Keep the words that are in no text of these stores.
+    for reader in readers:  # keep only words that no text contains
         held = reader.rows_with(unknown, EVERY_SOURCE) if unknown else {}
         unknown = [term for term in unknown if term not in held]
     listed_names = [*TECHNOLOGIES.items(), *PATTERNS.items()] if unknown else []
@@ -55,7 +55,7 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def edits(one: str, other: str, most: int) -> int:
-    """Return the edits between two words, up to `most` + 1; a swap of two letters is one edit."""
+    """Count the edits between two words, up to `most` + 1. Swapping two letters is one edit."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     before: list[int] = []
@@ -73,11 +73,11 @@ def edits(one: str, other: str, most: int) -> int:
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
-    """Return the only name near to a word, from (key, name) pairs; '' for none or several."""
+    """Return the one name that is nearest to the word; '' if none or several are near."""
     letters = set(word)
     near: dict[str, int] = {}
     for key, name in names:
-        # A quick check: each edit changes at most two of the letters that occur.
+        # A quick check: one edit can change the set of letters by at most two.
         if len(letters.symmetric_difference(key)) > 2 * most:
             continue
         count = edits(word, key, most)

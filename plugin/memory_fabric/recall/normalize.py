@@ -1,6 +1,6 @@
 """Conversion of candidates to hits in normal form (BR-2), most relevant first.
 
-`metadata["coverage"]` is the share of the question's weight that is in the text (see `relevance`).
+`metadata["coverage"]` is the share of the question's weight that the text covers (`relevance`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_fabric.recall.relevance import Measured, entities_of, measure
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import name_key, same_form, stem, words
 
-MOST = 0.99  # less than for an exact name
+MOST = 0.99  # the maximum relevance, except for an exact name
 MAX_NAME_CHARS = 200
 # The trust of a memory from a shared journal.
 FOREIGN = "foreign"
@@ -34,10 +34,10 @@ def normalize(
 ) -> list[Hit]:
     """Return hits in normal form, most relevant first.
 
-    Candidates without an exact phrase or with an excluded word are left out. `now` (ISO 8601)
-    resolves times such as "last week". With `wide` synonyms count; with `explain` the metadata has
-    the `parts` of each relevance. `sessions` are scores (0-1) of sessions that the question
-    continues. With `most`, only the best memories of each source become hits, to save time.
+    Candidates that lack an exact phrase or contain an excluded word are left out. `now` (ISO 8601)
+    resolves times such as "last week". With `wide`, synonyms count. With `explain`, the metadata
+    includes the `parts` of each relevance. `sessions` maps sessions that the question continues to
+    scores (0-1). With `most`, only the best memories of each source become hits, to save time.
     """
     measured = measure(
         _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
@@ -47,7 +47,7 @@ def normalize(
         is_entity = item.candidate.source == "graph" and bool(item.candidate.entity)
         item.is_exact = is_entity and name_key(item.candidate.entity) in exact
     if most:
-        # Several candidates may be of the same memory: a record and its observations.
+        # A memory may have several candidates: a record and its observations.
         same: dict[str, list[Measured]] = {}
         measured.sort(key=lambda one: one.candidate.id)
         measured.sort(key=lambda one: (_relevance(one), one.candidate.timestamp), reverse=True)
@@ -62,7 +62,7 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source (`origin`), and half as many shared ones."""
+    """Return the first `most` memories of each source, and half as many shared memories."""
     counts: dict[str, int] = {}
     best = []
     for memory in memories:
@@ -75,21 +75,21 @@ def best_of_each_source(
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
-    """Return the source of a memory, and True if it is shared."""
+    """Return the source of a memory's candidates, and True if the memory is shared."""
     told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
     return told.source, told.metadata.get("trust") == FOREIGN
 
 
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Sort the hits by relevance, then newer first, then by id to make the order deterministic."""
+    """Sort hits by relevance, then newest first, then by id to make the order deterministic."""
     ordered = sorted(hits, key=lambda hit: hit.id)
     ordered.sort(key=lambda hit: (hit.relevance, hit.timestamp), reverse=True)
     return ordered
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop candidates without a phrase or with an excluded word, and entities whose observations or
-    records are candidates, unless the question is just their name.
+    """Drop candidates that lack an exact phrase or have an excluded word. Also drop an entity if
+    its observations or records are candidates, unless the question is just its name.
     """
     exact = _exact_names(query)
     whole = [c for c in candidates if c.metadata.get("whole_entity")]
@@ -114,7 +114,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """Return the keys of a question that may be just one name; empty for a longer question."""
+    """Return the keys of a question that is short enough to be just a name; () for longer ones."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
@@ -141,18 +141,18 @@ def _relevance(one: Measured) -> float:
 
 
 DEFAULT_THRESHOLD = 0.85
-# Words that do not change the meaning of a statement.
+# Words that may be added or left out without changing a statement.
 FILLERS = listed("questions", "fillers")
-# All words for a duty count as the same word.
+# The words for a duty ("should", "shall") all count as this word.
 _DUTY = "must"
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
-# Words that change a statement: texts that differ in one of them contradict each other.
+# Words that reverse a statement: two texts that differ in one of them contradict each other.
 NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep one hit for each id: the record rather than its copies, with all entities and words."""
+    """Merge hits with the same id: keep the record's text, and all entities and matched words."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
         first = by_id.setdefault(hit.id, hit)
@@ -170,7 +170,7 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep the first observation of each entity; its `also_observed` lists the others (BR-2)."""
+    """Keep each entity's first observation; its `also_observed` lists the other ones (BR-2)."""
     by_entity: dict[str, Hit] = {}
     other_texts: dict[str, list[str]] = {}
     for hit in hits:
@@ -186,9 +186,9 @@ def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
 def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
     """Merge near copies; return the remaining hits, most relevant first.
 
-    Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
-    merged hit has the more relevant text, the entities of both, the metadata of the other under
-    `source_`, and `cross_validated` if the other is an independent source.
+    Two hits are near copies if the Jaccard similarity of their words exceeds `threshold`. The
+    merged hit has the more relevant text, the entities of both hits, and the other's metadata with
+    the prefix `source_`. It is `cross_validated` if the other hit is from an independent source.
     """
     distinct: list[Hit] = []
     word_sets: list[frozenset[str]] = []
@@ -196,8 +196,8 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy lacks so few of these words that it must share one of any `selective` of them.
-        # The rarest are chosen, since they are in the fewest hits.
+        # A near copy of the hit must contain one of any `selective` of its words. The rarest words
+        # are chosen, because they lead to the fewest hits to compare.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -215,9 +215,9 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits of nearly the same words make one statement; one may have more words.
-    They are two if each has a word of its own, or if they differ in a denial, a number, a letter or
-    a name; with `loosely` only if they differ in a denial, a number or a letter.
+    """Return True if two hits with nearly the same words make the same statement. They do not if
+    each has a word of its own, or if they differ in a negation, a number, a letter or a name. With
+    `loosely`, only a negation, a number or a letter counts.
     """
     if is_superseded(a) != is_superseded(b):
         return False
@@ -231,7 +231,7 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
 
 
 def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Return True for a word that makes two texts different statements if only one has it."""
+    """Return True if a word that only one of two texts has makes them different statements."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -247,28 +247,28 @@ def is_superseded(hit: Hit) -> bool:
 
 
 def public_id(hit: Hit) -> str:
-    """Return `graph:<entity>`, an id that open_nodes accepts, for an observation; else the id."""
+    """Return `graph:<entity>`, which open_nodes accepts, for an observation; else the hit's id."""
     name, hash_sign, number = hit.id.rpartition("#")
     return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
 
 def coverage(hit: Hit) -> float:
-    """Return the share of the question's weight that is in a hit."""
+    """Return the share of the question's weight that a hit covers."""
     return float(hit.metadata.get("coverage", 0.0))
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Return True for a memory of a shared journal, which confirms nothing: its author may lie."""
+    """Return True for a memory from a shared journal. It confirms no other: its author may lie."""
     return hit.metadata.get("trust") == FOREIGN
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # Keep an own statement rather than its copy, and a record rather than the turn that states it.
+    # An own statement has priority over a copy, and a record over the turn that states it.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
-    # Find the first unused prefix of `source_`, `source_2_`, `source_3_` …
+    # Use the first of `source_`, `source_2_`, `source_3_` … that is unused.
     prefix, number = "source_", 1
     while prefix + "id" in metadata:
         number += 1

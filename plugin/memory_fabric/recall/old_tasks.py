@@ -1,7 +1,7 @@
-"""Old work: the task of an earlier session that is similar to a new task, in one line.
+"""Search for an earlier session's task that is similar to a new task, to be shown in one line.
 
-Such a task is found by words of hardly any other session: another description of the same work has
-the same names and subject. All words of its session count, since the answers name files and causes.
+The task is found by rare words, because descriptions of the same work share names and subject. All
+words of its session count, because the answers name files and causes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,27 +18,27 @@ from memory_fabric.store.conversations import sessions as conversations
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
-# The prefix of a task's name in the ledger, and the largest share of sessions with a rare word.
+# The ledger's prefix for a shown task, and the largest share of sessions with a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# A prompt and an earlier task share at least this number of rare words, and this share of the
-# prompt's topics; an ordinary word counts as less than a name.
+# A prompt must share this number of rare words with an earlier task, and this share of its own
+# topics; an ordinary word counts less than a name.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# The least share of the prompt's weight that a session must have; more if there are few sessions.
+# The minimum share of the prompt's weight that a session covers; more if sessions are few.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-# The largest share of the rare words' weight that the second best session may have.
+# The second best session may have at most this share of the best session's weight.
 NEXT = 0.6
-# The limit of the search for turns by which sessions are compared. The search needs RARE words of
-# the prompt that are in at most FEW_TURNS turns each.
+# The maximum number of turns to search. The search needs RARE words of the prompt that are in at
+# most FEW_TURNS turns each.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
-# The types of records that state the end of a task.
+# Types of records that state the result of a task.
 ENDS = ("solution", "decision")
 MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
 
 
 class Task(NamedTuple):
-    """The session of an old task, the turn of its request, and the rare words that it shares."""
+    """An earlier task: its session, the turn that requests it, and the rare words it shares."""
 
     session: str
     request: Hit
@@ -53,8 +53,8 @@ def told(
     told_hits: Sequence[Hit],
     is_known: Callable[[str], bool],
 ) -> Hit | None:
-    """Return the earlier task that the prompt almost repeats, in one line: its request, its end,
-    its files; None if no task certainly matches or the session has the record of its end.
+    """Return the earlier task that the prompt almost repeats, in one line: its request, result and
+    files. Return None if no task certainly matches, or the session already has the task's result.
 
     `turns_of` finds past turns for a query; `told_hits` are shown with the task.
     """
@@ -85,7 +85,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # The task would repeat a replaced record, or its request is only the statement of a record.
+    # Skip a task that would repeat a replaced record, or whose request only states a record.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):
@@ -110,7 +110,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     ranked = []
     for session, found in shared_topics.items():
         few = sorted(topic for topic in found if counts[topic] <= most)
-        # A name counts once, without the words that are parts of it.
+        # A name counts once: words that are parts of other words do not count.
         if rare := tuple(w for w in few if not any(w != other and w in other for other in few)):
             ranked.append((sum(weights[topic] for topic in rare), session, rare))
     ranked.sort(reverse=True)
@@ -132,7 +132,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
 
 
 def line(asked: str, ended: str, files: Sequence[str]) -> str:
-    """Return the line about an old task: its request, its end and its files."""
+    """Return the line that shows an earlier task: its request, its result and its files."""
     text = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
     text += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
     names = [path.replace("\\", "/") for path in dict.fromkeys(files)]
@@ -140,7 +140,7 @@ def line(asked: str, ended: str, files: Sequence[str]) -> str:
 
 
 def closing(answer: str, rare: Sequence[str]) -> str:
-    """Return the last paragraph of prose in an answer, if possible one with a `rare` word."""
+    """Return the last prose paragraph of an answer, if possible one that contains a `rare` word."""
     parts = (part.strip(" -*•\n") for part in "\n\n".join(answer.split("```")[::2]).split("\n\n"))
     prose = [part for part in parts if part[:1].isalnum() and part[-1] not in ":?{}"]
     about = [part for part in prose if any(word in part.lower() for word in rare)]
