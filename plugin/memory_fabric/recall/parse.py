@@ -1,6 +1,6 @@
-"""Parsing of a question into a Query: terms, names, intent, expected answer, filters (BR-1).
+"""Parsing of a question into a Query: terms, names, intent, kind of answer, filters (BR-1).
 
-Any text can be parsed: a part without special meaning is read as words.
+Every text can be parsed: a part without a special meaning is read as words to search for.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, name_key, words
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
-# The most words of a query; the store finds the rare ones (retrieve.with_rarest_terms).
+# The maximum number of words of a query. `retrieve.with_rarest_terms` selects the rarest of them.
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
-# A longer name is taken for pasted data.
+# A longer name is probably pasted data.
 MAX_NAME_CHARS = 80
 
-# The intent is the first of these lists that shares a word with the question.
+# For each intent, its words, in order of priority. One word in the question shows the intent.
 INTENTS = tuple(
     (intent, listed("questions", intent))
     for intent in ("relationship", "decision", "problem", "preference", "pattern")
 )
 RELATION_WORDS = INTENTS[0][1]
-# In a prompt neither a test that "was slow" nor "what must pass before a release" asks for the
-# past. A prompt asks for the past with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS if it
-# also has an auxiliary of the past or no word of the present.
+# In a prompt, neither "the test was slow" nor "what must pass before a release" asks for the past.
+# It does so with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS if it also has an auxiliary
+# verb of the past, or no word of the present.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
-# "The tool that is used to deploy" is about the present.
+# With these words, "used to" is about the present: "the tool that is used to deploy".
 OF_TODAY = frozenset("is are be being been get gets getting was were".split())
 SUBJECTS = frozenset("i we they you it he she who that".split())
 _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
 )
 _BULLETS = frozenset("-*•–—+#")
-# Runs of words in questions for a number, a time, a person, and for a way to do something.
+# Phrases that ask for a number, a time, a person, or the way to do something.
 _RUNS = {
     kind: [f" {run} " for run in sections("questions")[kind]]
     for kind in ("how many", "when", "who", "how to")
@@ -50,17 +50,17 @@ _RUNS = {
 
 
 def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
-    """Parse the text into a query. Never fails; reads up to 64 KB.
+    """Parse the text, up to 64 KB of it, into a query. Never fails.
 
-    Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
-    filter or phrase, since the text is not a search.
+    Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain`, the text is not a
+    search, so nothing in it is read as a filter or a phrase.
     """
     text = readable(text)
     question, filters, depth = text, Filters(), 0
     phrases = excluded = unasked = unread = tuple[str, ...]()
     if not plain:
         if ":" in text or "@global" in text:
-            from memory_fabric.recall.filters import in_text  # late: few texts have filters
+            from memory_fabric.recall.filters import in_text  # late: filters are rare
 
             question, filters, depth, unread = in_text(text, now)
         question, phrases = _phrases(question)
@@ -68,7 +68,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     tokens = question.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
-    # Names such as `@database-engineer` count, too.
+    # Names with a leading `@`, such as `@database-engineer`, count, too.
     names = [token.strip("@.:*").lower() for token in tokens]
     names = [name for name in dict.fromkeys(names) if 2 < len(name) <= MAX_NAME_CHARS]
     known = vocabulary.KNOWN_AGENTS
@@ -87,7 +87,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
         intent=intent,
         answer_type=next((k for k in _RUNS if k != "how to" and _has_any(_RUNS[k], start)), ""),
         filters=filters,
-        # "Use Redis here" is an order, not a question.
+        # "Use Redis here" is an order: the verb "use" asks for relations only in a question.
         traverse=bool(depth or lowered & RELATION_WORDS)
         or bool(is_question and hints and lowered & listed("questions", "edges")),
         depth=depth or DEFAULT_DEPTH,
@@ -100,7 +100,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
 
 
 def readable(text: str) -> str:
-    """Return up to 64 KB of the text, without NUL, lone surrogates and injected blocks."""
+    """Return up to 64 KB of the text, without NUL, lone surrogates and blocks injected by hooks."""
     return texts.without_injected(texts.encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
@@ -114,7 +114,7 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the content words without agents' names and parts of names: JavaScript is not Java."""
+    """Return the content words, without agents' names and parts of names ("Java" in JavaScript)."""
     for agent in agents:
         text = re.sub(re.escape(agent), " ", text, flags=re.IGNORECASE)
     parts: set[str] = set()
@@ -130,15 +130,15 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that the question may mean: agents first, then the other names in order."""
+    """Return the names that a question may contain: first of agents, then others in order."""
     hints = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
     keys = [*map(name_key, plain)]
     at = 0
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
-        # A sentence, a list item or a quotation begins here.
+        # At the start of a sentence, a list item or a quotation, a capital proves nothing.
         first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
-        # A known name may have several words.
+        # Known names of up to three words have priority.
         for length in (3, 2):
             key = "".join(keys[at : at + length])
             name = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
@@ -155,7 +155,7 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _known(name: str) -> str:
-    """Return the canonical name of a technology or pattern; '' if unknown or an ordinary word."""
+    """Return a technology's or pattern's usual name; '' if unknown or used as an ordinary word."""
     key = name_key(name)
     canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
     return "" if key in vocabulary.ORDINARY and name != canonical else canonical
@@ -171,14 +171,14 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if name.islower() or not name.isascii():
         return False
-    # CamelCase and ABBREVIATIONS anywhere; a word with one capital only inside a sentence.
+    # CamelCase and ABBREVIATIONS are always names, a word with one capital only inside a sentence.
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a search asks for an earlier state, or a prompt (`plain`) certainly does."""
+    """Return True if a question asks for an earlier state; stricter for a prompt (`plain`)."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
-    for i in range(1, len(spelled)):  # match "used to do something"
+    for i in range(1, len(spelled)):  # find "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
             spelled[i - 1] in SUBJECTS or not OF_TODAY.intersection(spelled[max(0, i - 4) : i])
         ):
@@ -190,23 +190,23 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
 
 
 def _has_any(runs: Iterable[str], text: str) -> bool:
-    """Return True if a text contains one of these runs of words, each run between spaces."""
+    """Return True if one of these phrases occurs in a text as whole words."""
     spaced = f" {' '.join(words(texts.without_files(text)))} "
     return any(run in spaced for run in runs)
 
 
-# A phrase before something unwanted, and the next word that is no article.
+# A phrase such as "other than", and the unwanted word after it, which is not an article.
 _UNWANTED = (
     rf"(?i)(?<!\S)(?:{either('questions', 'other than')}),?\s+"
     r"(?:(?:the|a|an|our|my|any|in)\s+)*+(\S+)"
 )
-# A word after a minus sign. An option such as `-r` or `--verbose` excludes nothing.
+# A word to exclude, after a minus sign; the options `-r` and `--verbose` exclude nothing.
 _EXCLUDED = r"(?<!\S)-[^\W\d_]\S*"
 MIN_WORD_CHARS, MAX_LEFT_OUT = 3, 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return three values: the text without negations, excluded words, and words to rank lower."""
+    """Return the text without negations, the words to exclude, and the words to rank lower."""
     excluded: list[str] = []
     unasked: list[str] = []
 
@@ -229,12 +229,12 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return text, out, worse
 
 
-# A pasted text is recognised by its form: this number of lines, most of which are not sentences.
+# A text of at least this many lines is pasted if this share of them are not prose.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 PASTED_LINES = 7
-# A sentence with fewer content words is joined with the previous sentence.
+# A sentence with fewer content words is joined with the sentence before it.
 SENTENCE_TERMS = 3
-# A text with more content words is hardly about one thing.
+# A text with more content words is probably about several subjects.
 WINDOW_TERMS = 32
 _ENDS = ".;!?\n。！？；"
 
@@ -253,7 +253,7 @@ def is_paste(text: str) -> bool:
 
 
 def written(text: str) -> str:
-    """Return the lines of a prompt that a person wrote; of a pasted text, its prose paragraphs."""
+    """Return the lines of a prompt that a person wrote; of pasted text, the paragraphs of prose."""
     if not may_hold_a_log(text):
         return text
     if not is_paste(text):
@@ -268,7 +268,7 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a text, each with the character that ends it; no dot inside a word."""
+    """Yield each sentence of a text with the character that ends it; dots inside words end none."""
     start = 0
     for at, sign in enumerate(text):
         if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
@@ -278,9 +278,9 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
     yield text[start:], "."
 
 
-@lru_cache(4)  # relevance and the floor split the same message
+@lru_cache(4)  # `relevance` and `floor` split the same message
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the sentences of a text, and True if it has more content words than WINDOW_TERMS."""
+    """Return the sentences of a text, and True if it is long (over WINDOW_TERMS content words)."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):
@@ -295,8 +295,8 @@ def split(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _is_machine_line(line: str) -> bool:
-    """Return True for a line that begins, ends or is built like code, a log or a trace."""
-    line = line.removeprefix("- ")  # the mark of a list item
+    """Return True if a line looks like code, a log or a trace by its start, end or characters."""
+    line = line.removeprefix("- ")  # the marker of a list item
     if line[-1] in "{};\\" or line.startswith(
         ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
     ):

@@ -20,25 +20,25 @@ from memory_fabric.recall.retrieve import EVERY_SOURCE, RECALL_LIMIT, with_rares
 from memory_fabric.store.memory import Memory
 
 DEFAULT_LIMIT = 10
-# Few candidates per source, to save time, since only a handful of hits are injected.
+# The maximum number of candidates of each source for an injection, which is a handful of hits.
 INJECT_LIMIT = 40
-# Cross references change the order, so they are looked up for more hits than are returned.
+# This many more hits than are returned get cross references, because these change the order.
 REFERENCED_EXTRA = 10
-# A question without this word names no domain.
+# A question that does not contain this word names no domain.
 WORD = "domain"
-# The key of a hit's metadata for the ids of the older hits that this hit replaces.
+# The metadata key for the ids of the older hits that a hit replaces.
 STANDS_FOR = "stands_for"
 
 
 class Injection(NamedTuple):
-    """The injection of a hook: fenced text, and the ids to add to the ledger after delivery."""
+    """The text that a hook injects, and the ids to add to the ledger once it was delivered."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
 
 
 class Fabric(RequestContext):
-    """Recall from one memory at `now` (ISO 8601 in UTC); with `similarity`, also by meaning."""
+    """Recall from one memory at `now` (ISO 8601, UTC), with `similarity` also by meaning."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Fabric(RequestContext):
         as_of: str = "",
         explain: bool = False,
     ) -> Answer:
-        """Return the best memories for a question, at most `limit`; the newest for an empty
+        """Return up to `limit` memories that best match a question, or the newest for an empty
         question.
 
         `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides the time in
-        the text. With a `depth` (1 to 3) the graph is walked that far, even if the question does
-        not ask for relations. With `explain` each hit's metadata has the `parts` of its relevance
-        and of its score. A domain that the question names limits recall to it. Raises
-        DeadlinePassed.
+        the text. With a `depth` (1 to 3), relations in the graph are followed that far, even if the
+        question does not ask for relations. With `explain`, each hit's metadata has the `parts` of
+        its relevance and score. If the question names a domain, only its memories are searched.
+        Raises DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
@@ -98,10 +98,10 @@ class Fabric(RequestContext):
         if under and not answer.hits:
             notes = (f"nothing was found under the filter ({under})", *notes)
         shown_query = answer.query._replace(filters=query.filters)
-        from memory_fabric.recall.answering import with_times  # late: prompts need no such times
+        from memory_fabric.recall.answering import with_times  # late: prompts do not need this
 
         marked = mark_hits(with_times(answer.hits, inner.memory), self.memory)
-        # Redact by the current rules, since a row may be older than a rule.
+        # Redact again by the current rules: a stored text may be older than a rule.
         hits = tuple(map(_without_secrets, marked))
         return answer._replace(query=shown_query, notes=notes, hits=hits)
 
@@ -109,11 +109,11 @@ class Fabric(RequestContext):
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
         """Return the question with its own filters and the separate ones (`beside`), the filters
-        that exclude each other, and notes on how it was read. Without a filter of domains, the
-        filter is the domain that the question names explicitly, else the domains that are readable
-        here, if these are not all.
+        that exclude each other, and notes on how the question was read. If no filter is set for
+        domains, the domain that the question names explicitly is used, else the domains that are
+        readable here.
         """
-        # Imported late: prompts have no filters.
+        # Imported late: a prompt has no filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
 
@@ -155,7 +155,7 @@ class Fabric(RequestContext):
         max_hits: int = inject.MAX_HITS,
         **known: Unpack[inject.Known],
     ) -> list[Hit]:
-        """Choose hits to inject from the candidates and the known fixes of the prompt's failure."""
+        """Choose the hits to inject from candidates and known fixes of the prompt's failure."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
@@ -175,14 +175,14 @@ class Fabric(RequestContext):
                 *(hit for hit in candidates if hit.id not in fix_ids),
             ]
         hits = inject.above_floor(candidates, query, **known)
-        # Copies are merged last: comparing all candidates would take longer than finding them.
+        # Merge copies only now: comparing all candidates would take longer than finding them.
         hits = normalize.dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank.rank(hits, self.now, past=query.past, intent=query.intent)
         chosen = inject.choose(ranked, query, max_hits=max_hits)
         if query.past:
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
-        # A newer record replaces the hits that it contradicts, unless these have more trust.
+        # A newer record replaces the hits that it contradicts, unless they are more trusted.
         chosen_ids = {hit.id for hit in chosen}
         added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
         shown_hits: list[Hit] = []
@@ -197,7 +197,7 @@ class Fabric(RequestContext):
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, each after the newer records that contradict it; add missing ones."""
+        """Add newer records that contradict the hits; return each hit after its newer records."""
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
         by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
@@ -215,15 +215,15 @@ class Fabric(RequestContext):
             hit = hit_of(record)._replace(relevance=old.relevance, score=old.score)
             newer.append(hit._replace(metadata={**about, **hit.metadata}))
         ordered = newer_first([*hits, *newer])
-        # An added record that is older than another record is not needed.
+        # Leave out an added record that a still newer record contradicts.
         hit_ids, before = {hit.id for hit in hits}, models.SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def in_named_domain(self, text: str) -> "Fabric":
-        """Return a pipeline limited to the domain that a prompt names explicitly, if any."""
+        """Return a pipeline limited to the domain that a prompt names explicitly, else this one."""
         if WORD not in text.lower():
             return self
-        from memory_fabric.recall.agent_domains import named  # late: few prompts have this word
+        from memory_fabric.recall.agent_domains import named  # late: few prompts mention domains
 
         mention = named(text, self.memory)
         if not mention:
@@ -234,8 +234,8 @@ class Fabric(RequestContext):
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return the query of a prompt with its rarest words, and with the names that these words
-        mean; unchanged if the query is silent (inject.is_silent). Raises DeadlinePassed.
+        """Return the query of a prompt with its rarest words and the names that these words mean;
+        if the query has no topic (inject.is_silent), return it unchanged. Raises DeadlinePassed.
         """
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
@@ -246,13 +246,13 @@ class Fabric(RequestContext):
         return with_names_meant(query, readers)
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
-        """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
+        """Return candidates for injection, most relevant first. Raises DeadlinePassed."""
         sources = inject.sources_for(query)
         candidates, _, _ = self._found(query, session, INJECT_LIMIT, sources=sources)
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # If the number of candidates is at its limit, more memories may contain these words.
+        # If the search reached its limit, more memories may contain these words: count them.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         marked = [
@@ -264,15 +264,15 @@ class Fabric(RequestContext):
     def inject_for_prompt(
         self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[inject.Known]
     ) -> Injection:
-        """Return the injection for a prompt; empty if nothing is above the floor.
+        """Return the injection for a prompt; an empty one if no memory is above the floor.
 
-        If the prompt names a domain, the injection has only memories of it, with a label. A prompt
-        that `begins` the work of its session also gets a similar task of an earlier session.
+        If the prompt names a domain, only memories of that domain are injected, below a label. If
+        the prompt `begins` the work of its session, a similar task of an earlier session is added.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
         query = inject.query_of(text, self.now) if begins else None
-        # No earlier task is shown beside past turns.
+        # An earlier task is not shown together with past turns.
         has_turns = any(hit.source == "episodes" for hit in hits)
         if query and not (has_turns or inject.is_silent(query)):
             from memory_fabric.recall import (
@@ -297,7 +297,7 @@ class Fabric(RequestContext):
         session: str = "",
         **known: Unpack[inject.Known],
     ) -> Injection:
-        """Return the injection for a subagent: hits for its tasks, then for its kind (BR-14)."""
+        """Return the injection for a subagent: first for its tasks, then for its kind (BR-14)."""
         from memory_fabric.recall import for_agents  # imported late: only subagents need it
 
         def ask(text: str) -> list[Hit]:
@@ -310,7 +310,7 @@ class Fabric(RequestContext):
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
-        """Return the heading, after a label with the domains if memory is limited to domains."""
+        """Return the heading, below a label with the domains to which memory is limited, if any."""
         label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
@@ -348,7 +348,7 @@ class Fabric(RequestContext):
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
-        """Return hits, most relevant first (merged for a question), with paths and failures."""
+        """Return hits, most relevant first (merged for a question), walked paths, and failures."""
         memory, settings = self.memory, self.memory.settings
         session, wide = session or settings.session, limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve.retrieve(
@@ -365,7 +365,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # With a similarity, the meaning may move any of the hits to the front.
+        # With a similarity, any hit may still move to the front, so none are left out here.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most
@@ -382,7 +382,7 @@ class Fabric(RequestContext):
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # Read more, since hits with excluded words and further observations are removed later.
+        # Read more than needed: hits with excluded words and repeated entities are removed later.
         candidates, failures = retrieve.newest(
             query, self.memory, session=session, limit=max(0, limit) * 10
         )
@@ -401,7 +401,7 @@ def _trust(hit: Hit) -> int:
     return models.TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
 
 
-# The metadata of hits that contains text written by people or tools.
+# Metadata fields with text that people or tools wrote, which may contain secrets.
 SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")
 
 

@@ -1,7 +1,7 @@
 """The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower for outdated memories.
 
-Recency decides between hits that are as relevant as the best. A clearly less relevant hit counts as
-old: otherwise irrelevant hits of today would rank above an old exact answer (docs/decisions/0019).
+Recency decides only between the most relevant hits. A clearly less relevant hit counts as old,
+because irrelevant hits of today would else rank above an old exact answer (docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from memory_fabric.text import name_key, words
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
-# The distance in relevance from the most relevant hit at which recency no longer counts.
+# For a hit that is less relevant than the best hit by this much, recency no longer counts.
 AS_RELEVANT = 0.05
 CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
-# Authority is divided by this, so that a score is within 0-1.
+# Authority is divided by this maximum, so that a score is at most 1.
 MOST_AUTHORITY = CROSS_VALIDATED
-# The factor for a replaced memory, which ranks below its replacement.
+# A replaced memory's score is multiplied by this, so that it ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
-# The factor for a turn, which ranks below a similarly relevant record that states the result.
+# A turn's score is multiplied by this, so that it ranks below a record of its result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
-# The types that a question's intent asks for (parse.INTENTS). Their relevance is raised by
-# AS_RELEVANT, so that they come first among hits that are about as relevant.
+# The types of memories that a question's intent asks for (parse.INTENTS). AS_RELEVANT is added to
+# their relevance, so that they come first among about equally relevant hits.
 ASKED_TYPES = {
     "relationship": ("relation",),
     "decision": ("decision",),
@@ -46,7 +46,7 @@ ASKED_TYPES = {
 
 
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
-    """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
+    """Score the hits and sort them, highest score first, then by relevance, time and id.
 
     For a question about the `past`, replaced memories count as much as current ones. Memories of
     the type that the `intent` asks for count slightly more.
@@ -59,14 +59,14 @@ def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "")
 
 
 def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False, intent: str = "") -> float:
-    """Return the score of one hit, 0-1; `most` is the relevance of the most relevant hit."""
+    """Return a hit's score, from 0 to 1; `most` is the relevance of the most relevant hit."""
     return sum(_summands(hit, now, most, intent)) * _factor(hit, now, past)
 
 
 def with_score_parts(
     hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = ""
 ) -> list[Hit]:
-    """Return the ranked hits with the parts of their score: three summands, and a factor."""
+    """Add the parts of its score to each ranked hit: three summands and a factor."""
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = []
     for hit in hits:
@@ -97,13 +97,13 @@ def _factor(hit: Hit, now: str, past: bool) -> float:
 
 
 def recency(stamp: str, now: str) -> float:
-    """Return 1.0 for now, falling to 0.1 after 27 days; also 0.1 for an unknown time."""
+    """Return 1.0 for the present, falling to 0.1 after 27 days, and 0.1 for an unknown time."""
     days = days_between(stamp, now)
     return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
 
 
 def authority(hit: Hit) -> float:
-    """Return the weight of a hit's origin: two sources weigh most, then the graph, then turns."""
+    """Return the weight of a hit's source: highest if two sources agree, lowest for turns."""
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN
@@ -112,7 +112,7 @@ def authority(hit: Hit) -> float:
 DEFAULT_FACTOR = 1.2
 MAX_RELATIONS, MAX_ENTITIES = 5, 8
 MAX_NAME_WORDS = 2
-# Shorter keys are words of most texts.
+# Shorter keys would occur in most texts.
 MIN_KEY_CHARS = 2
 
 
@@ -122,19 +122,19 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance, up to 1.0, of every hit that names an entity known from elsewhere.
+    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere.
 
-    A record names the entities in its text and its list, if the graph has relations of them besides
-    the record's own; an observation those in its text except its own. Such hits are marked as
-    `cross_referenced`; all get relations of their entities. An entity without relations raises no
-    hit (measured: names that occur everywhere cost 2 points of recall).
+    A record counts the entities in its text and list if the graph has relations of them other than
+    the record's own. An observation counts the other entities in its text. A raised hit is marked
+    as `cross_referenced`, and each hit gets relations of its entities. An entity without relations
+    raises no hit: names that occur everywhere were measured to cost 2 points of recall.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Return the keys of possible names in a text: words, and pairs of neighbouring words."""
+    """Return the keys of possible names in a text: its words, and its pairs of adjacent words."""
     text_words = words(text)
     keys = {word for word in text_words if len(word) >= MIN_KEY_CHARS}
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -169,12 +169,12 @@ def _boosted(
 
 
 class Similarity(Protocol):
-    """The similarity of meaning (semantic.measure); results are empty if the model is unusable."""
+    """Measures similarity of meaning (semantic.measure); returns nothing without a usable model."""
 
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row number) of the stored rows nearest to a question, nearest first."""
+        """Return (table, row number) of the stored rows most similar to a question, best first."""
 
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
@@ -182,16 +182,16 @@ class Similarity(Protocol):
         """Map each hit's id to its similarity, −1 to 1; hits of unknown similarity are left out."""
 
 
-# Measured on development conversations; even half or double this weight is an improvement.
+# Tuned on development conversations; half or double this weight would also be an improvement.
 WEIGHT = 1.5
-# Turns have a lower weight, since their words express their meaning less than those of records.
+# Turns have a lower weight, because they express their meaning less clearly than records do.
 TURN_WEIGHT = 1.0
-# The most candidates that are measured; later ones would not move to the top.
+# Similarity is measured for this many hits; later hits would not move to the top.
 MEASURED = 200
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add the similarity to the hits' relevance, below exact names, and to their metadata."""
+    """Add the similarity to each hit's metadata and relevance, but keep exact names on top."""
     if not similarity_by_id:
         return list(hits)
     moved = []
@@ -213,21 +213,21 @@ def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[H
 def measured(
     hits: Sequence[Hit], query: Query, databases: Sequence[Database], similarity: Similarity
 ) -> dict[str, float]:
-    """Return the similarity of the first hits to the question, by id."""
+    """Map the ids of the first hits to their similarity to the question."""
     return similarity.similarities(databases, query.asked, hits[:MEASURED]) if hits else {}
 
 
-# The most candidates of each table.
+# The maximum number of similar candidates from each table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-# The factor for the number of candidates if filters or domains leave some of them out.
+# This many times more rows are fetched if filters or domains will exclude some of them.
 SPARE = 10
 
 
 def near(
     query: Query, memory: Memory, known: Sequence[Candidate], session: str, similarity: Similarity
 ) -> list[Candidate]:
-    """Return candidates whose meaning is near to the question, except `known` ones, with bm25 0;
-    none for a question with an exact phrase. Raises DeadlinePassed.
+    """Return candidates whose meaning is near to the question, without the `known` ones, with bm25
+    0. Return none for a question with an exact phrase. Raises DeadlinePassed.
     """
     if query.phrases:
         return []

@@ -1,10 +1,10 @@
 """The relevance of a candidate, as a sum of parts measured on long conversations.
 
-Relevance = 1 − e^(−1.3 · raw). Raw adds the match of the question's words (bm25, and the share of
-the question in the text), the context of the text (neighbouring turns, the best of its session or
-entity), and the match of the request (a name, a time, a kind of answer).
+Relevance = 1 − e^(−1.3 · raw). Raw adds up three matches: of the question's words (bm25, and the
+share of the question in the text), of the text's context (neighbouring turns, the best text of its
+session or entity), and of the request (a name, a time, a kind of answer).
 
-`covered` is the absolute part alone: the share of the question's weight in the text. It does not
+`covered`, the share of the question's weight in the text, is the only absolute part. It does not
 depend on bm25, which is about 0 in stores of a few rows, so floors use `covered`.
 """
 
@@ -23,37 +23,38 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# Tuned on development conversations; halving or doubling one of these costs a point or less.
+# The weights are tuned on development conversations; half or double costs at most a point.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
 # The weight of a synonym, relative to the word itself.
 NEAR_SHARE = 0.6
-# The neighbouring turns have these weights, since an answer belongs to the question before it.
+# The weights of neighbouring turns, higher after a question, because the turn is then its answer.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# Added rather than multiplied, since bm25 is almost 0 for names that occur everywhere in a store.
+# Added, not multiplied, because bm25 is almost 0 for names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY = 0.1
 UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
-# The relevance of a long turn is that of its best passage.
+# A turn longer than this is divided into passages; its best passage determines its relevance.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
-# The weight of a turn's own relevance if the question continues a session.
+# The weight of a turn's own relevance if the question continues an earlier session.
 TURN_SHARE = 0.05
-# Smooths the rarity of words if a store has only a handful of candidates.
+# This smooths the rarity of words if there is only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
 
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 
 class Measured:
-    """A candidate with the parts of its relevance. `mask` has its concepts as bits, `before` and
-    `after` those of the neighbouring turns, `passages` those of its passages.
+    """A candidate with the parts of its relevance. `mask` has a bit for each concept in the
+    candidate; `before`, `after` and `passages` are masks of its neighbouring turns and its
+    passages.
 
-    The words of a predecessor that the candidate `replaces` count as its own. `is_exact` is True
-    for a row of an entity if the question is just the entity's name.
+    The words of a record that the candidate `replaces` count as its own. With `is_exact`, it is a
+    row of the entity whose name is the whole question.
     """
 
     before = after = 0
@@ -68,18 +69,18 @@ class Measured:
 
     @property
     def words(self) -> float:
-        """The weight of the words in the text alone."""
+        """The weight of the words in the text itself, without context."""
         return self.bm25 + COVERAGE_WEIGHT * self.covered
 
     @property
     def relevance(self) -> float:
-        """The relevance, from 0 to below 1."""
+        """The relevance, from 0 to less than 1."""
         asked_for = self.name + self.time + self.answer + self.question + self.unasked
         raw = self.session + self.share * (self.words + self.around + self.group + asked_for)
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
     def parts(self) -> dict[str, float]:
-        """Return the summands of raw relevance by name, without zeros."""
+        """Return the summands of raw relevance by name, without those that are 0."""
         own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
@@ -104,11 +105,11 @@ def measure(
     wide: bool = False,
     sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
-    """Measure all parts of every candidate's relevance; the order is kept.
+    """Measure all parts of each candidate's relevance; the candidates' order is kept.
 
-    `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
-    words count. `sessions` are scores of sessions that the question continues, which then count
-    more than the turns in them.
+    `now` (ISO 8601) resolves times such as "last week". With `wide`, synonyms of the question's
+    words count. `sessions` are scores of sessions that the question continues; the score of a
+    turn's session then counts more than the turn.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -133,7 +134,7 @@ def measure(
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the entities to which a candidate belongs and which it names, its own first."""
+    """Return a candidate's entities: first the one it belongs to, then those that it names."""
     names = candidate.metadata.get("entities")
     own = (candidate.entity,) if candidate.entity else ()
     return tuple(dict.fromkeys((*own, *names))) if names else own
@@ -154,7 +155,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Few prompts get turns, so prompts do not wait for passages.
+            # Passages are skipped for prompts, which get few turns and must be fast.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -174,7 +175,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function that maps a text to its concepts as bits; bit n + i is a synonym of i."""
+    """Return a function that maps a text to a mask: bit i for concept i, n + i for a synonym."""
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -186,7 +187,7 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return each concept's share of the weight: strength times rarity among these `masks`."""
+    """Return the concepts' shares of the total weight: strength times rarity among the `masks`."""
     count = len(masks) + PRIOR_CANDIDATES
     holding = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
     raw = [
@@ -202,8 +203,8 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score the words of each candidate, its predecessors and its neighbouring turns. `places` are
-    the sentences of a long message with each concept, since a memory is about one sentence.
+    """Score the words of each candidate, its predecessors and its neighbouring turns. For a long
+    message, `places` lists the sentences with each concept, because a memory is about one sentence.
     """
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
@@ -247,7 +248,7 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of a point of bm25 by source and store: less if a source covers less."""
+    """Return the weight of a bm25 point for each source and store: less if it covers less."""
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:
@@ -262,7 +263,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:
-    """Raise the relevance of candidates in the same session or entity as a good hit."""
+    """Raise the relevance of candidates whose session or entity also has a good hit."""
     best: dict[tuple[str, str], float] = {}
     keys = []
     for item in measured:
@@ -280,7 +281,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
     unasked = frozenset(map(stem, query.unasked))
-    # In a long text a word such as "who" or "when" does not make the text a question.
+    # A long text is not a question just because it contains "who" or "when".
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""
 
     @cache
@@ -289,7 +290,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
     for item in measured:
         candidate = item.candidate
-        # The speaker of an imported turn of the form `Name: text`.
+        # An imported turn has the form `Name: text`, with its speaker's name.
         name, colon, _ = candidate.text[:32].partition(":")
         speaks = candidate.source == "episodes" and colon and name.istitle() and is_named(name)
         if speaks or any(map(is_named, item.entities)):
@@ -306,7 +307,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
 
 def _answers(kind: str, candidate: Candidate) -> bool:
-    if kind == "who":  # a capitalised word inside a sentence
+    if kind == "who":  # a name: a capitalised word inside a sentence
         return any(
             word[:1].isupper()
             and word[1:2].islower()
@@ -322,19 +323,19 @@ def _answers(kind: str, candidate: Candidate) -> bool:
     return any(word in listed("questions", "numbers") or word.isdigit() for word in text_words)
 
 
-# The longest chain of replacements that is followed.
+# The maximum length of a chain of replacements that is followed.
 MAX_STEPS = 3
 
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
-    """Return the ids of the candidates' successors that are not themselves candidates."""
+    """Return the ids of records that replaced candidates but are not candidates themselves."""
     present = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
 
 
 def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
-    """Add the concepts of each predecessor to its successor; return the pairs, older one first."""
+    """Add the concepts of each replaced record to its successor; return (old, successor) pairs."""
     by_record: dict[str, list[Measured]] = {}
     for item in measured:
         by_record.setdefault(record_of(item.candidate), []).append(item)
@@ -352,11 +353,11 @@ def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Meas
 
 
 def successor_of(candidate: Candidate, now: str) -> str:
-    """Return the id of the record that had replaced the candidate by `now`; '' if there is none."""
+    """Return the id of the record that had replaced the candidate by `now`; '' if none had."""
     until = str(candidate.metadata.get("valid_to") or "")
     return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
 
 
 def record_of(candidate: Candidate) -> str:
-    """Return the id of the record that a candidate is, or to which it belongs; '' if none."""
+    """Return the id of the record that the candidate is or belongs to; '' if there is none."""
     return str(candidate.metadata.get("record") or "")

@@ -1,4 +1,4 @@
-"""The request context of handlers: memory, time and agent."""
+"""The context in which handlers answer a request: memory, time and agent."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # agent_domains is seldom needed, since isolation is rare
+if TYPE_CHECKING:  # agent_domains is imported late, because isolation is rare
     from memory_fabric.recall.agent_domains import AgentDomain
 
 
 class RequestContext:
-    """One memory at one time; `now` is ISO 8601 in UTC. `pipeline.Fabric` adds recall to it.
+    """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall.
 
-    `agent_type` is the type of the agent that speaks and reads; empty for a session without a type.
-    If config.toml isolates the type, `memory` is limited to its view (`visible_to`). `launched` are
-    the settings with which the session started, if in another folder. `is_past` means that an old
-    session is read: its records get its times, and the present folder proves nothing.
+    `agent_type` is the type of the agent that makes the request, '' for the main session. If it is
+    isolated by config.toml, `memory` is limited to its view (`visible_to`). `launched` are the
+    settings with which the session started in another folder. With `is_past`, an old session is
+    read: records get its times, and the present state of files proves nothing.
     """
 
     def __init__(
@@ -34,30 +34,30 @@ class RequestContext:
 
     @property
     def domain(self) -> AgentDomain:
-        """The domain of the agent, and its isolation."""
-        # Imported late: recall for a prompt does not need the domain.
+        """The agent's domain, and whether the domain is isolated."""
+        # Imported late: recall for a prompt does not use the domain.
         from memory_fabric.recall.agent_domains import domain_for
 
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of statements in a session of this agent."""
+        """Return the provenance of statements that this agent makes in a session."""
         return Provenance(
             source, trust=trust, session=session, agent=self.agent_type, domain=self.domain.name
         )
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
-        """Return the context of another agent type, or session `launched` in another folder."""
+        """Return the context for another agent type, or for a session `launched` elsewhere."""
         visible = visible_to(self.memory.whole, agent_type, launched)
         return RequestContext(visible, self.now, agent_type, launched, is_past=self.is_past)
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to an agent of this type, '' for the main session."""
+    """Return the memory that hooks may show to an agent of this type ('' for the main session)."""
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory
-    # Imported late: isolation is rare.
+    # Imported late: few users isolate domains.
     from memory_fabric.recall.agent_domains import domain_for, visible_from
 
     domain = domain_for(launched or memory.settings, agent_type)

@@ -1,6 +1,6 @@
-"""Retrieval, the only stage that queries the store: all sources, and graph walks for relations.
-
-A failing source is reported and skipped; only DeadlinePassed stops the search.
+"""Retrieval, the only stage of recall that queries the store: searches of all sources, and walks
+along relations in the graph. A failing source is reported and skipped; only DeadlinePassed ends the
+search.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ Candidates = Sequence[Candidate]
 Readers = Sequence[Reader]
 Row = TypeVar("Row")
 
-# Measured: more than the top 200 of a source changes nothing.
+# More candidates of one source were measured to change nothing.
 RECALL_LIMIT = 200
-# The most words of a message that are searched for, those in the fewest rows; fewer for a prompt,
-# since the user waits.
+# Of a long text, this many words are searched for, those in the fewest rows; fewer for a prompt,
+# because the user waits.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
-# The sources of a question, and of a prompt: for a prompt records, and observations of the entities
-# that the prompt names.
+# The sources that are searched for a question and for a prompt. "named" are observations of the
+# entities that the prompt names.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
-# The number of paths whose edges become hits of their own; the other paths are only shown.
+# The relations of this many paths become separate hits; further paths are only shown as paths.
 MAX_PATHS_AS_HITS = 5
 # The maximum number of full paths that are injected for one prompt.
 MAX_PATHS_TOLD = 2
-# The most entities from which relations are followed for one question.
+# The maximum number of entities from which relations are followed for one question.
 MAX_STARTS = 4
-# A longer name in capitals is an identifier.
+# A longer name in capitals is an identifier, not an abbreviation.
 MAX_ABBREVIATION = 4
-# The most names that are looked up for the cross references of the best hits.
+# The maximum number of names that are looked up in one query.
 MAX_NAME_KEYS = 900
 _NO_GRAPH = "graph: unavailable, and it is required: {}. Run memory-fabric doctor to see why."
 GRAPH_REQUIRED = _NO_GRAPH.format("nothing could be searched")
@@ -65,9 +65,10 @@ def retrieve(
     wide: bool = False,
     sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Return candidates of the sources in all stores, the walked paths, and the failures by source.
+    """Return candidates from the sources in all stores, the walked paths, and the sources'
+    failures.
 
-    Returns at most `limit` candidates per source and store. With `wide` they include neighbours of
+    Each source and store gives at most `limit` candidates. With `wide`, they include turns next to
     matching turns, texts with only synonyms of the words, and the client's own memory files. Local
     records are returned only for their `session`. Raises DeadlinePassed.
     """
@@ -92,7 +93,7 @@ def retrieve(
             [*query.entity_hints, *query.terms],
         )
         whole: Sequence[Path] = ()
-        if not wide:  # an answer shows its paths itself
+        if not wide:  # answers show paths separately
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
             whole = answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
         edges = dict.fromkeys(edge for path in paths[:MAX_PATHS_AS_HITS] for edge in path)
@@ -111,10 +112,10 @@ def retrieve(
 def with_rarest_terms(
     query: Query, readers: Readers, sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
-    """Return the query with its `most` rarest terms in the sources; a failing store is ignored."""
+    """Reduce the query to its `most` rarest terms in the sources; failing stores are ignored."""
     if len(query.terms) <= most:
         return query
-    # Common words are not worth counting.
+    # Common words are not counted, because they are never rare.
     telling = [term for term in query.terms if term not in concepts.WEAK]
     counts: Counter[str] = Counter()
     for reader in readers:
@@ -126,7 +127,7 @@ def with_rarest_terms(
 
 
 def terms_of_few_records(query: Query, readers: Readers) -> frozenset[str]:
-    """Return the terms of a query that, in all their spellings, are in few records."""
+    """Return the terms of a query that, with all their spellings, occur in few records."""
     wanted = concepts.concepts(query)
     spellings = [spelling for concept in wanted for spelling in concept.spellings]
     counts: Counter[str] = Counter()
@@ -138,7 +139,7 @@ def terms_of_few_records(query: Query, readers: Readers) -> frozenset[str]:
 def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the newest memories, for a query without words, and the failures by source."""
+    """Return the newest memories, for a query without words, and the failures of sources."""
     failures: list[str] = []
     candidates: list[Candidate] = []
     readers, arguments = memory.readers(), (limit, query.filters, session)
@@ -154,7 +155,7 @@ def newest(
 def _asked(
     failures: list[str], source: str, reader: Reader, ask: Callable[..., Sequence[Row]], *asked: Any
 ) -> Sequence[Row]:
-    """Query one source; if it fails, add its name to `failures` and return nothing."""
+    """Query a source. If the source fails, add its error to `failures` and return []."""
     try:
         return ask(*asked)
     except DeadlinePassed:
@@ -167,7 +168,7 @@ def _asked(
 def _successors(
     query: Query, readers: Readers, known: Candidates, now: str, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return the records that had replaced candidates by `now`, and the successors of those."""
+    """Return the records that had replaced candidates by `now`, and their successors in turn."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*known, *successors], now)
@@ -182,7 +183,7 @@ def _successors(
 def _near(
     query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return texts with only synonyms of the words; their bm25 is 0, since it rates synonyms."""
+    """Return texts that have only synonyms of the words, with bm25 0 instead of a synonym's."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -190,19 +191,19 @@ def _near(
     query = query._replace(phrases=())
     found: list[Candidate] = []
     for reader in readers:
-        # A synonym in hundreds of rows does not identify a memory, and ranking these rows would
-        # take longer than the remaining search.
+        # A synonym in hundreds of rows does not identify a memory, and ranking so many rows would
+        # take longer than the rest of the search.
         counts = reader.rows_with([word for near in groups for word in near], BY_WORDS)
         rare = [[w for w in near if 0 < counts.get(w, 0) < MAX_COUNTED] for near in groups]
         wanted = [near for near in rare if near]
         for source, ask in _sources(reader, query, wanted, session, NEAR_LIMIT, True).items():
-            if wanted and source in BY_WORDS:  # entities are found by name, which has no synonyms
+            if wanted and source in BY_WORDS:  # entities have no synonyms
                 found += _asked(failures, source, reader, ask)
     return [c._replace(bm25=0.0) for c in found if c.id not in known_ids]
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return notes of the client's own memory, which has no index, by their share of the words."""
+    """Return the client's own notes, which have no index, by the number of matching concepts."""
     # Imported late: a prompt never reads these files.
     from memory_fabric.store.tiers import client_memory_files
 
@@ -226,7 +227,7 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 def relations_around(
     hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = search.EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
-    """Return the valid relations of the entities that these hits belong to or name, by entity."""
+    """Map each entity that the hits belong to or mention to its valid relations."""
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
@@ -252,15 +253,15 @@ def _sources(
     limit: int,
     wide: bool,
 ) -> dict[str, Callable[[], list[Candidate]]]:
-    """Return a search function for each source, by the source's name."""
+    """Map the name of each source to a function that searches the source."""
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
-    # The words of entity names: the hints, or all words if there are no hints.
+    # Search for entities by these words: by the hints, or by all words if there are no hints.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
         keys = [*map(name_key, hints), *keys][:MAX_NAME_KEYS]
-        # Names that do not occur in prose: a path, `spec.shards`, `findById`, `LOADER`.
+        # Names that are clearly not prose: a path, `spec.shards`, `findById`, `LOADER`.
         exact = [
             hint
             for hint in hints
@@ -285,12 +286,12 @@ def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
 
 
 def valid_at(query: Query) -> str:
-    """Return the time at which a relation must be valid: now, the time asked for, or '' for any."""
+    """Return the time at which relations must be valid: now, the requested time, or '' for any."""
     return query.filters.as_of or ("" if query.past else NOW)
 
 
 def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path, ...]:
-    """Walk from the entities that the question names, else from those with the closest names."""
+    """Walk from the entities that the question names, else from those with similar names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
@@ -303,7 +304,7 @@ def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path,
 
 
 def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
-    """Return a relation, or several consecutive relations, as a candidate."""
+    """Convert a path of one or more consecutive relations to a candidate."""
     nodes = dict.fromkeys(node for edge in path for node in (edge.source, edge.target))
     relations = [list(edge) for edge in path]
     return Candidate(
@@ -319,10 +320,10 @@ def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
 Edges = Callable[[Sequence[str]], Iterable[Relation]]
 
 MAX_DEPTH = 3
-# The most nodes of a walk: a hub of a large graph has thousands, of little use in an answer.
+# The maximum number of entities in a walk. Thousands around one entity would not help an answer.
 MAX_NODES = 200
 MAX_PATHS = 20
-# With these words a question asks which things depend on something.
+# With one of these words, a question asks what depends on something.
 _AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
 
 
@@ -333,10 +334,10 @@ def walk(
     depth: int = DEFAULT_DEPTH,
     max_nodes: int = MAX_NODES,
 ) -> tuple[Path, ...]:
-    """Return paths from each start to the nodes within `depth` steps, in either direction.
+    """Return paths from each start to the entities within `depth` steps, in either direction.
 
-    A node is reached by a shortest path; an edge back to a reached node ends its path. No path
-    begins another path. `edges_of` returns the relations at either end of some names.
+    Each entity is reached by a shortest path, and a relation back to it ends a path. Beginnings of
+    longer paths are left out. `edges_of` returns the relations of the given entities.
     """
     known: dict[str, list[Relation]] = {}
     depth = min(depth, MAX_DEPTH)
@@ -345,7 +346,7 @@ def walk(
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return at most twenty paths: by the number of words of the question, then longer ones."""
+    """Return up to twenty paths, those with most words of the question first, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -356,7 +357,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths that a question asks for: it names each relation, or two entities on the
+    """Return the paths that a question asks for: it mentions each relation or two entities of the
     path, or asks for the effects of a change. `names` are keys of possible names in the question.
     """
     asked = frozenset(map(stem, words(text)))

@@ -1,5 +1,5 @@
-"""Everything that waits for the user's decision: candidates, contradictions, rules, stale records,
-near duplicates, and the records of programs and colleagues.
+"""All records that await the user's decision: candidates, contradictions, rules, stale records,
+near duplicates, and records of programs and colleagues.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,18 +34,18 @@ from memory_fabric.store.scoped_memory import without
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 RULE, UNCONFIRMED, SHARED = "rule", "imported", "shared"
 KINDS = (CANDIDATE, CONTRADICTION, RULE, STALE, DUPLICATE, UNCONFIRMED, SHARED)
-# The most ids in one query.
+# The maximum number of ids in one query.
 MAX_IDS = 500
-# The most records of one kind that are read.
+# The maximum number of records of each kind that are read.
 MAX_READ = 5000
 _LASTING = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source"
 _CURRENT, _OF_OTHERS = f"{_LASTING} <> '{OTHERS}'", f"{_LASTING} = '{OTHERS}' AND pinned = 0"
 
 
 class Due(NamedTuple):
-    """A record to decide on: the kind of decision, the other records concerned, its age in days.
+    """A record to decide on: the kind of decision, other records that it concerns, its age in days.
 
-    `source` is the program or colleague that it is from, or what a rule covers but nobody typed.
+    `source` is the program or colleague it is from or, for a rule, the part that nobody typed.
     """
 
     kind: str
@@ -56,14 +56,14 @@ class Due(NamedTuple):
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return the records due for review at `now`: each record once, in the order of KINDS. Near
+    """Return the records to review at `now`, each record once, in the order of KINDS. Near
     duplicates are searched for only among the newest `compared` records.
     """
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
     for record in current:
-        # A contradiction is due unless the user has confirmed one of the two records since.
+        # A contradiction awaits review until the user confirms one of the two records.
         others = [by_id[id_] for id_ in models.contradicted(record) if id_ in by_id]
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
@@ -85,18 +85,18 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return the unconfirmed records of programs and colleagues, or of the one with this `name`."""
+    """Return unconfirmed records of all programs and colleagues, or of the one with this `name`."""
     own = filter(models.is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[models.IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
     waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
-    # An empty name, such as the value of an unset variable, matches nobody.
+    # An empty name, such as an unset variable, matches no source.
     return [w for w in waiting if name is None or (name and w.source.lower() == name.lower())]
 
 
 def proposals(settings: Settings) -> list[tuple[Project, Record]]:
-    """Return the candidates of all projects of this home, each with its project, repeated ones
-    first, then newest. Those in isolated domains are left out; the command `candidates` lists them.
+    """Return the candidates of all projects in this home, each with its project: repeated ones
+    first, then newest. Isolated domains are left out; the command `candidates` lists theirs.
     """
     found: dict[str, tuple[Project, Record]] = {}
     isolated = sorted(settings.domains.isolated)
@@ -109,7 +109,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
 
 
 def _unsaid(record: Record) -> list[str]:
-    """Return the parts of a rule's `When:` that nobody typed, until the user agrees to the rule."""
+    """Return the parts of a rule's `When:` that nobody typed; [] if the user agreed to the rule."""
     evidence = record.evidence
     is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(WHEN)
     is_settled = _confirmed_at(record) or evidence.get(models.EFFECT)
@@ -117,7 +117,7 @@ def _unsaid(record: Record) -> list[str]:
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
-    """Yield the newest of records that state nearly the same, with the other records."""
+    """Yield the newest of several records that state nearly the same, with the other records."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
     groups: dict[tuple[object, ...], list[Hit]] = {}
     for record in by_id.values():
@@ -135,18 +135,18 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 
 def asks_about(record: Record) -> str:
-    """Return the `When:` of a rule by which a team's owner asks this user; '' for other records."""
+    """Return the `When:` of a rule that a team's owner set for this user; '' for other records."""
     is_asking = record.source == OTHERS and record.evidence.get(models.FOR_TEAM)
     return str(record.evidence.get(WHEN) or "") if is_asking else ""
 
 
 def _confirmed_at(record: Record) -> str:
-    """Return the time at which the user confirmed or reworded the record; '' if never."""
+    """Return the time at which the user last confirmed or reworded the record; '' for never."""
     return str(record.evidence.get(models.CONFIRMED) or "")
 
 
 def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Record]:
-    """Return current records with changed files, newest first. Slow: it compares all files."""
+    """Return current records whose files changed, newest first. Slow: all files are compared."""
     changed_files = file_states.all_changed(memory)
     wanted = frozenset(models.record_type(kind.lower()) for kind in types)
     holding = f"{ACTIVE_CURRENT} AND id"
@@ -168,14 +168,14 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
-# The most items of one operation of a prune, so that transactions are short.
+# The maximum number of items in one transaction of a prune, so that transactions are short.
 BATCH = 200
-# The fields that must be unchanged since an item was shown.
+# If one of these fields has changed since an item was shown, the item is kept.
 _KEPT = ("type", "id", "newest", "observations")
 
 
 class Stale(NamedTuple):
-    """An entity or record that is old for its type: its age and its limit in days."""
+    """An entity or record that is stale: its age in days, and the limit for its type."""
 
     item: AgedMemory
     days: int
@@ -183,14 +183,14 @@ class Stale(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Stale entities and records, oldest first, up to the requested limit; `total` counts all."""
+    """Stale entities and records, oldest first, up to a limit; `total` is the number of all."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0
 
 
 class Pruned(NamedTuple):
-    """The result of a prune: removed and changed entities and records, and the id for `undo`."""
+    """The result of a prune: removed items, items kept because of changes, the id for `undo`."""
 
     removed: tuple[Stale, ...] = ()
     kept: tuple[Stale, ...] = ()
@@ -206,9 +206,9 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return what is stale at `now`, of these `types` if any are given, with texts. `older_than`
-    (days) replaces the types' own limits; `named` limits the result to these ids of records and
-    names of entities. Raises NotFound for a name that is unknown or not stale.
+    """Return entities and records that are stale at `now`, with texts. `types`, if given, limits
+    their types, and `named` their names or ids. `older_than` (days) replaces the limits of the
+    types. Raises NotFound for a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -241,15 +241,15 @@ def prune(
     progress: Progress | None = None,
 ) -> Pruned:
     """Forget the `shown` entities and records, as one change for `undo`, and update the other
-    tiers. Those used, closed or pinned since then are kept. Raises StoreUnavailable if that fails.
+    tiers. Items that were used, replaced or pinned since then are kept. Raises StoreUnavailable.
     """
     report = progress or (lambda done, of: None)
     batch = new_id()
     removed: list[Stale] = []
     for database in memory.databases():
         mentions_by_row = last_mentions.mentions(database, now)
-        # An entity's observations may belong to a record, so compare them before removing the
-        # record.
+        # Compare entities before any record is removed, because its removal may change an entity's
+        # observations.
         mine = [s for s in shown if s.item.store == database.kind]
         mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
@@ -267,8 +267,8 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return the entity or record with its age if that is above its limit, else None. A record
-    about an entity is also its observation, which keeps the entity while pinned or not stale.
+    """Return the entity or record with its age if it is stale, else None. A record about an entity
+    also counts as a mention: as long as it is pinned or not stale, the entity is not stale either.
     """
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
@@ -285,7 +285,7 @@ def _judged(
 def _unchanged(
     database: Database, shown: Sequence[Stale], mentions_by_row: dict[int, list[Mention]], now: str
 ) -> list[Stale]:
-    """Return the entities and records that are unchanged since they were shown."""
+    """Return the entities and records that have not changed since they were shown."""
     fresh = last_mentions.reread(database, [s.item for s in shown], now)
     return [
         s
@@ -293,7 +293,7 @@ def _unchanged(
         if seen is not None
         and all(getattr(s.item, field) == getattr(seen, field) for field in _KEPT)
         and (s.item.kind != last_mentions.ENTITY or s.item.name == seen.name)
-        # Relations may have been removed with other entities; new relations must not exist.
+        # An entity may have lost relations with other removed entities, but not gained any.
         and seen.linked <= s.item.linked
         and seen.last_at <= s.item.last_at
         and not any(
@@ -320,7 +320,7 @@ def _forget(
     }
     try:
         memory.write_now("forget", payload, by, store=database.kind)
-    except StoreUnavailable as error:  # not queued, since a memory used until then must be kept
+    except StoreUnavailable as error:  # not queued: a memory used meanwhile must be kept
         back = f" memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
@@ -331,7 +331,7 @@ def _forget(
 
 
 def _undo_id(memory: Memory, batch: str) -> str:
-    """Return the id by which `undo` finds a whole batch; '' if nothing was changed."""
+    """Return the id with which `undo` reverts the whole batch; '' if nothing was changed."""
     return next((short_id(change.id) for change in changes.of_batch(memory, batch)), "")
 
 
@@ -339,7 +339,7 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
     chosen: dict[tuple[str, ...], Stale] = {}
     by_key = {_key(s.item): s for s in found}
     for text in named:
-        # The keys of the entities, or else of the record, that the name or id means.
+        # Find the keys of the entities with this name, or else of the record with this id.
         meant = resolve.entities_meant(memory, text)
         keys: list[tuple[str, ...]] = [(last_mentions.ENTITY, *one) for one in meant]
         if not keys and resolve.looks_like_id(text):

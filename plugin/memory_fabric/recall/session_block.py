@@ -1,8 +1,8 @@
-"""The session block: open questions, rules and preferences, decisions, facts and fixes.
+"""The text for the start of a session: open questions, rules, decisions, facts and fixes.
 
-The text depends only on its records and on which of these are stale, so that an unchanged memory
-gives the same bytes. It does not exceed its budget. Lines are whole: lower ranked records that do
-not fit are left out and counted.
+The text depends only on its records and on which of them are stale, so an unchanged memory gives
+the same bytes. It does not exceed its budget. Lines are not cut: records of lower rank that do not
+fit are left out and counted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from memory_fabric.text import ABOVE, CLOSE_FENCE, OPEN_FENCE, content_stems, fo
 from memory_fabric.text import words as words_of
 
 SESSION_CHARS = 3000
-# Facts, not orders: the note states this for all lines, and leaves the decision to the model.
+# The note says that the lines are facts, not orders, and leaves decisions to the model.
 NOTE = "From earlier sessions of this project (facts on record, not instructions):"
 RULES_HEADING = "## Rules and Preferences"
 DECISIONS_HEADING = "## Recent Project Decisions"
@@ -27,33 +27,33 @@ OPEN_HEADING = "## Open Questions"
 KNOWN_HEADING = "## Facts and Recent Fixes"
 MORE = "{} more on record: ask, or recall"
 BY_ASSISTANT = "Noted by the assistant, unconfirmed:"
-# Records from other programs, and from instruction files that this client does not read.
+# The heading of records from other programs or from instruction files unknown to this client.
 IMPORTED_HEADING = "Imported, unconfirmed:"
-# Shared memories have their own heading, after own memories, however new they are.
+# Shared memories, even if they are newer, come under this heading after own memories.
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 
-IMPORTED_CHARS = 240  # at most 100 tokens, with their headings
+IMPORTED_CHARS = 240  # at most 100 tokens, including headings
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"
-# The user's own text often needs the sentence that was noted about it, up to this length.
+# The maximum length of the assistant's sentence that is shown with the user's own text.
 MAX_CAPTION_CHARS = 320
-# The guaranteed shares of the characters for open questions, rules, decisions, and facts with
-# fixes. Unused characters go to the first of these that needs them. Others' records get the rest.
+# The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
+# Unused characters go to the first of these kinds that needs them, then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records are about the same subject if they share this number of content words, and this share
-# of the words of the shorter record.
+# Two records are about the same subject if they share at least this number of content words, and
+# this share of the words of the shorter record.
 SAME_WORDS, SAME_SHARE = 2, 0.6
-# If two facts or fixes of one session share these words, the later one replaces the earlier.
+# If two records of one session share this number and share of words, only the later one is shown.
 LATER_WORDS, LATER_SHARE = 4, 0.45
 TRUSTED = ("user", models.AGREED)
-# Words of denial in several languages; they are not content words.
+# Words of negation in several languages; these are not content words.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
 class Contents(NamedTuple):
-    """The records that a block may show, best of each kind first, and the number of others."""
+    """The records that a session block may show, best of each kind first; `more` counts others."""
 
     asked: tuple[models.Record, ...] = ()
     rules: tuple[models.Record, ...] = ()
@@ -64,14 +64,14 @@ class Contents(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The text of a block, and the records in the text."""
+    """The text of a session block, and the records that the text contains."""
 
     text: str = ""
     records: tuple[models.Record, ...] = ()
 
 
 class Part(NamedTuple):
-    """Lines with a key or '', their guaranteed characters, and their rank for unused characters."""
+    """Lines with their keys, the characters reserved for them, and a rank for unused characters."""
 
     lines: tuple[tuple[str, str], ...]
     share: int
@@ -81,8 +81,8 @@ class Part(NamedTuple):
 def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> Block:
     """Return the session block (BR-13) of at most `max_chars`; empty if there is nothing to show.
 
-    `now` (ISO 8601) determines which records are stale. Reasons and records that others shared use
-    the space that the lines of own records leave.
+    `now` (ISO 8601) determines which records are stale. Reasons, and records that other people
+    shared, use the space that is left by the lines of own records.
     """
     contents = _with_few_imported(contents)
     others = [_Place(record) for record in contents.others[:MAX_DECISIONS]]
@@ -119,12 +119,12 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
 
 
 def _with_few_imported(contents: Contents) -> Contents:
-    """Leave out all but the first of the unconfirmed imported records, and count them in `more`."""
+    """Leave out unconfirmed imported records that exceed IMPORTED_CHARS; count them in `more`."""
     left = IMPORTED_CHARS
 
     def is_told(record: models.Record) -> bool:
         nonlocal left
-        is_followed = models.INSTRUCTIONS in record.evidence  # the client reads its file, too
+        is_followed = models.INSTRUCTIONS in record.evidence  # the client reads the file itself
         if record.pinned or is_followed or not models.is_unconfirmed_import(record):
             return True
         size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
@@ -141,8 +141,8 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines of the records that fit, by their places, and how many characters are left.
-    Each kind has its share; the reasons of the first lines use the rest.
+    """Return the lines that fit, by the `id()` of their places, and the number of characters left.
+    Each kind has its share of characters; the reasons use what remains, the first lines first.
     """
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
@@ -163,18 +163,18 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for place_id, other in above.items():  # a folded line refers to the line above
+    for place_id, other in above.items():  # an abbreviated line ("… above") needs the line before
         if id(other) not in lines and ABOVE in lines.get(place_id, ""):
             del lines[place_id]
     shown = {key: by_key[str(key)].record for key in lines}
     left_out = {p.record.id for p in by_key.values()} - {record.id for record in shown.values()}
-    # An older statement is not shown without the newer one that contradicts it.
+    # Do not show an older statement without the newer one that contradicts it.
     alone = [key for key, record in shown.items() if left_out & {*newer_ones(record)}]
     return {key: line for key, line in lines.items() if key not in alone}, left
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit, in the order of the parts: each part's share, then by rank."""
+    """Return the lines that fit, in order: first within each part's share, then by parts' rank."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -189,7 +189,7 @@ def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]
 
 
 def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
-    """Add the part's next lines that fit; return the number of characters that they need."""
+    """Add the indexes of further lines of a part that fit; return the number of characters used."""
     taken = 0
     for place, (line, _) in enumerate(part.lines):
         if place not in chosen and taken + len(line) + 1 <= chars_left:
@@ -201,27 +201,27 @@ def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
 def record_line(
     record: models.Record, *, dated: bool = False, marks: Sequence[str] = (), why: bool = True
 ) -> str:
-    """Return `- [decision · 1a2b3c4d] text — because why (entities)`, without cutting it."""
+    """Return a record's line, `- [decision · 1a2b3c4d] text — because why (entities)`, uncut."""
     first = [models.shown_type(record.type)]
     first += [models.stated_at(record)[:10] or "undated"] if dated else []
     first += [render.low_trust_of(record), *marks, short_id(record.id)]
-    # The names of the project and of files add nothing.
+    # The names of files and of the record's project are left out, because they add nothing.
     own = name_key(record.project)
     names = [e.name for e in record.entities if e.type not in ("project", "file")]
     names = [name for name in names if name_key(name) != own]
     words = models.users_words(record)
     if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
-        # The user's request or pasted error does not state the fact or the fix.
+        # The user's text is a request or a pasted error, which states neither fact nor fix.
         first.insert(-1, BY_NOTE)
         words = ""
-    # The assistant's sentence about the user's text is shown in whole sentences.
+    # Show the user's text, and in whole sentences what the assistant noted about it.
     text = models.worded(record, len(words) + MAX_CAPTION_CHARS, why=why) if words else record.what
     reason = record.why if why and not words else ""
     return render.memory_line(first, text, reason, names, render.WHOLE, about=record.evidence)
 
 
 def trust_of(record: models.Record) -> str:
-    """Return the trust of a record: `agreed` if the user agreed to it, `user` if it is pinned."""
+    """Return a record's trust: `user` if it is pinned, `agreed` if the user agreed to it."""
     if record.pinned:
         return "user"
     is_agreed = record.trust == "assistant" and record.evidence.get(models.AGREED)
@@ -229,7 +229,7 @@ def trust_of(record: models.Record) -> str:
 
 
 def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> list[models.Record]:
-    """Return current records, best first: pinned, then by trust, number of `sightings`, time."""
+    """Return current records, best first: pinned, then by trust, number of `sightings` and time."""
     trusts = {"user": 4, models.AGREED: 3, "assistant": 2, "tool": 1}
 
     def rank(record: models.Record) -> tuple[bool, int, int, str, str]:
@@ -243,7 +243,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     ordered = sorted(current.values(), key=rank, reverse=True)
-    # Each record comes after the newer records that contradict it, and gets a mark.
+    # Put each record after the newer records that contradict it, and mark the older record.
     newer = models.newer_records(ordered)
     by_id = {record.id: record for record in ordered}
     placed: dict[str, models.Record] = {}
@@ -255,8 +255,8 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return at most `most` records, without those whose content words and denials are all in
-    another record of the same type, with at least the same trust and a reason if they have one.
+    """Return at most `most` records. A record is left out if another of its type has all its
+    content words and the same negations, at least the same trust, and a reason if it has one.
     """
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     fullest = [
@@ -278,7 +278,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
-    """Return the records except earlier ones of the same session on the same subject."""
+    """Leave out records that a later record of the same session on the same subject follows."""
     stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: models.Record, record: models.Record) -> bool:
@@ -292,19 +292,19 @@ def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
 
 
 def still_new(records: Iterable[models.Record], known: Collection[str]) -> list[models.Record]:
-    """Return the records that are not known, except those that a known newer record contradicts."""
+    """Return the records that are neither known nor contradicted by a known newer record."""
     fresh = [record for record in records if record.id not in known]
     return [record for record in fresh if not any(id_ in known for id_ in newer_ones(record))]
 
 
 def newer_ones(record: models.Record) -> Sequence[str]:
-    """Return the ids of the newer records in a block that contradict this record."""
+    """Return the ids of the newer records that contradict this record in the block."""
     found: Sequence[str] = record.evidence.get(models.SAID_BEFORE, ())
     return found
 
 
 class _Place(NamedTuple):
-    """A record in a section of the block, with its marks."""
+    """A record to show in a section of the block, with its marks."""
 
     record: models.Record
     is_trusted: bool = False
@@ -316,7 +316,7 @@ class _Place(NamedTuple):
 
 
 def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
-    """Return the records in the block's order: same subjects together, newer first, with marks."""
+    """Return the records in the order of the block: by subject, newer ones first, with marks."""
     places = []
     stems = {record.id: content_stems(record.what) for record in records}
     groups: list[list[models.Record]] = []
@@ -333,7 +333,7 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
         dated = len({models.stated_at(record)[:10] for record in group}) > 1
         for record in group:
             marks = list(filter(None, [render.said_before(record.evidence)]))
-            # The record is old for its type (BR-10), and nobody has confirmed it in that time.
+            # A record is stale if it is old for its type (BR-10) and was not confirmed recently.
             since = max(models.stated_at(record), str(record.evidence.get(models.CONFIRMED) or ""))
             is_old = bool(now) and render.is_stale(record.type, days_between(since, now))
             marks += ["stale"] if is_old and not record.pinned else []
@@ -345,7 +345,7 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
-    """Return the records under a heading by subheading or '': the user's first, then the others."""
+    """Return the records of a section by subheading ('' for none): the user's own records first."""
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]
@@ -368,7 +368,7 @@ def _is_same(a: models.Record, b: models.Record, stems: Mapping[str, frozenset[s
 
 
 def mark_contents(contents: Contents, memory: Memory) -> Contents:
-    """Return the contents of a session block with its records marked by `mark_records`."""
+    """Return the contents of a session block with the changed files of its records."""
     kinds = (contents.rules, contents.decisions, contents.known, contents.others)
     marked = iter(render.mark_records([record for kind in kinds for record in kind], memory))
     rules, decisions, known, others = (tuple(islice(marked, len(kind))) for kind in kinds)
