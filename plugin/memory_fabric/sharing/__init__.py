@@ -1,1 +1,1 @@
-"""Sharing memory: by git, and by the log of a team."""
+"""Sharing of memory: through git, and through a shared log of a team or of one user's machines."""

@@ -1,1 +1,1 @@
-"""Sharing by git: the switch, the location of records, and records of other users."""
+"""Sharing through git: the switch, the location of a project's records, records of other users."""

@@ -1,10 +1,10 @@
-"""Recovery of records that a project's journal or MEMORY.md has but memory lacks.
+"""Recovery of records that are in a project's journal or in MEMORY.md but missing in memory.
 
-If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines
-(own_lines) proves were written by this home; about other lines the user is asked. Records are
-restored unchanged, with their ids, authors, trust and times. MEMORY.md may have the last copy of
-memories for all projects: the user is asked about its lines too, and the records name MEMORY.md as
-their source.
+If home is lost, decisions.jsonl in the project remains. The file of own lines (own_lines) proves
+which of its lines this home wrote; the user is asked about all other lines. Records are restored
+unchanged, with their ids, authors, trust and times. Of memories for all projects, MEMORY.md may be
+the last copy. The user is asked about its lines, too, and MEMORY.md becomes the source of their
+records.
 """
 
 import json
@@ -23,18 +23,18 @@ from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import many
 
-# Bytes read from the end of a journal, which may have any size; hooks have little time.
+# Limits of the bytes read from the end of a long journal; hooks have little time.
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
-# This package writes no longer line.
+# Longer lines were not written by this package and are ignored.
 MAX_LINE_BYTES = 256 << 10
-# The source of records restored from MEMORY.md, and their confidence: as noted by the user.
+# The source and the confidence of restored records from MEMORY.md, which show a note of the user.
 MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
-    """Lines of a journal whose records memory lacks, newest first. With `proved`, this home wrote
-    the lines. `others` counts lines by other authors, which are not adopted for this user. `origin`
-    is the id of a project of this home whose folder, now gone, contained the journal.
+    """Lines whose records are missing in memory, newest first. With `proved`, this home wrote them.
+    `others` counts lines of other authors, which are not restored. `origin` is the id of the
+    project of this home from whose folder, now gone, the journal came.
     """
 
     path: str
@@ -46,14 +46,14 @@ class Missing(NamedTuple):
 
     @property
     def span(self) -> tuple[str, str]:
-        """Return the days of the oldest and the newest line."""
+        """Return the dates of the oldest and the newest line."""
         days = [str(line.get("created_at", ""))[:10] for line in self.lines]
         return (min(days), max(days)) if days else ("", "")
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the lines of this folder's journal and MEMORY.md whose records memory lacks; None if
-    there are none. Raises like `_in_journal`.
+    """Return the lines of this folder's journal and of MEMORY.md whose records are missing in
+    memory; None if no records are missing. Raises OSError, StoreUnavailable.
     """
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
@@ -65,7 +65,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # the journal has their author and scope
+    lacking -= {line["id"] for line in written}  # journal lines have an author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]
@@ -74,7 +74,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # only these lines contain the user's own words
+    for line in lost.lines:  # journal lines lack the user's own words
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -82,7 +82,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
-    """Return the ids in MEMORY.md that no database of this home has or had."""
+    """Return those ids in MEMORY.md that no database of this home contains or has contained."""
     unseen, wanted = set(ids), json.dumps(list(ids))
     promoted: set[str] = set()
     databases = memory.databases() if unseen else []
@@ -91,19 +91,19 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
             query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
             unseen.difference_update(id_ for (id_,) in database.rows(query, (wanted,)))
         promoted.update(id_ for (id_,) in database.rows("SELECT record FROM promoted"))
-    # Of an undone record, only the operation may be left.
+    # If adding a record was undone, only the logged operation is left of it.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     moved = unseen & promoted
     return unseen - {id_ for id_ in moved if any(d.row(operation, (id_,)) for d in databases)}
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record that a line of MEMORY.md describes. Its scope is user (all projects) if the
-    journal, which goes back to `since`, should have it and lacks it.
+    """Return the record that a line of MEMORY.md describes. Its scope is `user` (all projects) if
+    the journal goes back to `since`, before the record, but does not contain the record.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # the following text says that another value was noted since
+    day = tail[:10]  # then follows that another value was noted later
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -124,10 +124,10 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
-    """Return the lines of this folder's journal whose records memory lacks; None if there are none.
-    Unproved lines count if their author is `author`, by default the user. A journal that git
-    tracks, without a file of own lines, belongs to its authors and is ignored. At most the last
-    `max_bytes` of the journal are read. Raises OSError, StoreUnavailable.
+    """Return the lines of this folder's journal whose records are missing in memory; None if there
+    are no such lines. Unproved lines count if they are by `author`, by default the user. A journal
+    that git tracks is ignored without a file of own lines, because it belongs to its authors. At
+    most the last `max_bytes` of the journal are read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -144,7 +144,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # this folder is a copy, and the original has all records
+            return None  # a copy of a folder that still exists and has all records
         known = registry_file.read_registry(home).keys.values()
         origin = head.project if head.project in known else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
@@ -152,14 +152,14 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     stated, author = author, author or memory.settings.author
     mine = [line for line in lacking if line.get("author", "") == author]
     if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
-        return None  # these records were shared by other users
+        return None  # other users shared these records
     names = [str(line.get("author", "")) for line in lacking]
     by_author = Counter(name for name in names if name != author)
     return Missing(path, tuple(mine), author=author, others=dict(by_author), origin=origin)
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
-    """Restore the records unchanged, as one undoable step; return how many are new."""
+    """Restore the found records unchanged, as one undoable step; return how many were missing."""
     count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
@@ -167,7 +167,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             "record": records.as_object(record),
             "seen_in": [record.session] if record.session else [],
             "batch": f"journal {found.path}",
-            # A record from the journal need not be appended to it again.
+            # True: the journal already has the record, so do not append it again.
             "told": record.source != MEMORY_MD,
         }
         store = "user" if record.scope == "user" else "project"
@@ -179,7 +179,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 
 def sign_if_missing(memory: Memory) -> None:
-    """Sign the journal's lines again if the file of own lines is missing or for another folder."""
+    """Sign the journal's lines again if the file of own lines is missing or of another folder."""
     project = memory.project
     if project is not None and own_lines.journal_of(memory):
         head = own_lines.header(memory.settings.home, project.local)
@@ -188,8 +188,8 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign every line of the journal whose record is in memory. With `settled`, no line waits for
-    the user's answer any more. Raises OSError, StoreUnavailable.
+    """Sign all journal lines whose records are in memory. With `settled`, the user has answered
+    about all other lines. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
@@ -231,7 +231,7 @@ def awaits_answer(memory: Memory) -> bool:
 
 
 def restore_card(memory: Memory) -> str:
-    """Write the card of a project whose folder in home is gone; return a message for the user."""
+    """Write the file project.json of a project whose folder in home is gone; return a message."""
     assert memory.project is not None
     home, id_ = memory.settings.home, memory.project.id
     with registry_file.registry_lock(home):
@@ -244,7 +244,7 @@ def restore_card(memory: Memory) -> str:
 
 
 def notice_text(found: Missing) -> str:
-    """Return a notice that records are missing, and how to get them back."""
+    """Return a notice to the user that records are missing, and how to restore them."""
     if found.lines:
         first, last = found.span
         subject = many(len(found.lines), "record")
@@ -269,7 +269,7 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: Header) -> bool:
-    """Return True if a proved header is for this folder and the project's current or former id."""
+    """Return True if the header is for this folder, and for no other current project."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
     is_same_folder = (head.root, head.inode) == (current.root, current.inode)
@@ -277,7 +277,7 @@ def _is_here(memory: Memory, head: Header) -> bool:
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
-    """Return the JSON objects with an id in the last bytes of a journal."""
+    """Return the JSON objects that have an id from the last bytes of a journal."""
     end = claims_read.read_end(path, max_bytes)
     lines = end[0].split(b"\n") if end else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
@@ -291,9 +291,9 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal that memory lacks, newest first. Shared
-    records of others count as known. Returns an empty list if a database is unreadable, because its
-    records are unknown.
+    """Return the last line of each record in a journal that is missing in memory, newest first.
+    Shared records of other users are not missing. Return [] if a database is unreadable, because
+    its records are unknown.
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)
@@ -307,7 +307,7 @@ def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Map
 
 
 def _known(memory: Memory) -> set[str]:
-    """Return the ids of this user's own records, and of records that were forgotten here."""
+    """Return the ids of this user's own records, and of records that the user forgot here."""
     own = _known_by(memory, "SELECT id FROM records WHERE source <> ?", OTHERS)
     return own | _known_by(memory, "SELECT id FROM tombstones")
 

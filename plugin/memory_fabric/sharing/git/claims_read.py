@@ -1,7 +1,7 @@
-"""Reader of a decisions.jsonl that anyone may have edited; its lines are untrusted claims.
+"""Reader of a decisions.jsonl that anyone may have edited, so its lines are untrusted claims.
 
-The reader is limited to the file's last bytes, its newest records, and short texts. Unreadable
-lines are counted.
+It reads only the end of the file, only the newest records, and only short texts. Unreadable lines
+are counted.
 """
 
 import os
@@ -13,17 +13,17 @@ from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LO
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
-# Of a larger file, only the end is read, because new lines are appended.
+# New lines are appended, so of a larger file only the end is read.
 MAX_BYTES = 2 << 20
-# The newest: a flood of records must not displace the user's own (docs/decisions/0046).
+# Only the newest records: a flood must not displace the user's own (docs/decisions/0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
 MAX_PARTS = 8
-# Others' records: above the least confidence that is stored, below what MEMORY.md shows.
+# The confidence of others' records: enough to be stored, but too little for MEMORY.md.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-# Characters allowed in names besides letters and digits: none could end a label in a rendered line.
+# Characters allowed in names besides letters and digits; none could end a label in a line.
 IN_NAMES = " ._-@+"
 _HEX = "0123456789abcdef"
 _FORM = "0000-00-00T00:00:00.000Z"
@@ -31,8 +31,8 @@ _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line with an id, and its checksum `sum`: the record's fields as in the line, which
-    `record_of` limits, or None if the record was forgotten.
+    """The last line with an id: its checksum `sum`, and the record's fields, which `record_of`
+    validates; the record is None if it was forgotten.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Claims in the order of their last lines, the number of unreadable lines, the file stamp."""
+    """A file's claims in the order of their last lines, its unreadable lines, and its stamp."""
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
@@ -49,7 +49,7 @@ class Read(NamedTuple):
 
 
 def stamp(path: str) -> str:
-    """Return a value that changes with the file, from one stat; '' unless it is a regular file."""
+    """Return a value that changes with the file (one stat); '' unless it is a regular file."""
     try:
         return _stamp(os.lstat(path))
     except OSError:
@@ -57,13 +57,13 @@ def stamp(path: str) -> str:
 
 
 def read(path: str) -> Read | None:
-    """Read the claims of a file; None unless it is a regular file. Raises OSError."""
+    """Read the claims in a file; return None unless it is a regular file. Raises OSError."""
     end = read_end(path)
     return None if end is None else Read(*claims_in(end[0]), end[1])
 
 
 def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
-    """Return a file's claims, in the order of their last lines, and count unreadable lines."""
+    """Return the claims in the order of their last lines, and the number of unreadable lines."""
     last: dict[str, Claim] = {}
     unreadable = 0
     for line in content.decode("utf-8", "replace").split("\n"):
@@ -74,15 +74,15 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         value = files.parsed(line) if may_parse else None
         is_forgotten = value is not None and value.get("forgotten") is True
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
-            unreadable += 1  # this package did not write the line
+            unreadable += 1  # written by somebody else
             continue
-        last.pop(value["id"], None)  # the last line of an id determines its order
+        last.pop(value["id"], None)  # the last line with an id counts
         last[value["id"]] = Claim(value["id"], checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the whole lines within a file's last `max_bytes`, and its stamp; None for a link, a
+    """Return the complete lines in a file's last `max_bytes`, and its stamp; None for a link, a
     pipe, a device or a missing file. Raises OSError.
     """
     if not stamp(path):
@@ -110,7 +110,7 @@ def has_conflict(path: str) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """Return True for exactly our form of an id; a longer text could end with another id."""
+    """Return True if a value is an id in our form and nothing else, such as two joined ids."""
     if not isinstance(value, str) or len(value) != 36:
         return False
     digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]
@@ -118,14 +118,14 @@ def is_id(value: object) -> bool:
 
 
 def moment(value: object) -> str:
-    """Return a time in the stored format (ISO 8601, UTC, milliseconds); '' for anything else."""
+    """Return a time that has the stored format (ISO 8601, UTC, milliseconds), else ''."""
     if not isinstance(value, str) or len(value) != len(_FORM):
         return ""
     return value if value.translate(_AS_ZEROS) == _FORM else ""
 
 
 def is_of_a_team(value: Mapping[str, Any]) -> bool:
-    """Return True for an active record with scope team and a text."""
+    """Return True if a value is an active record with a text and the scope `team`."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
         return False
@@ -135,7 +135,7 @@ def is_of_a_team(value: Mapping[str, Any]) -> bool:
 
 
 def record_of(claim: Claim) -> dict[str, Any]:
-    """Return the storable fields of a claim, validated and limited in length."""
+    """Return the fields of a claim's record, validated and limited in length, to be stored."""
     value = claim.record
     outcome, origin = value.get("outcome"), name_in(value.get("origin"))
     confidence = value.get("confidence")
@@ -156,7 +156,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "domain": name_in(value.get("domain")) or "general",
         "confidence": float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, confidence))),
         "author": name_in(value.get("author")),
-        # A line of a file must not pass for a line of a shared log.
+        # A line of a file must not claim to come from a shared log.
         "origin": "" if origin == SHARED_LOG else origin,
         **{name: moment(value.get(name)) for name in ("created_at", "valid_from", "valid_to")},
         "superseded_by": value["superseded_by"] if is_id(value.get("superseded_by")) else "",
@@ -164,7 +164,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
 
 
 def plain_text(value: object, max_chars: int) -> str:
-    """Return the text on one line, without invisible and unindexable characters."""
+    """Return the text on one line, without invisible characters, which cannot be indexed."""
     if not isinstance(value, str):
         return ""
     if not value.isprintable():
@@ -173,7 +173,7 @@ def plain_text(value: object, max_chars: int) -> str:
 
 
 def name_in(value: object) -> str:
-    """Return a name that cannot close or imitate the author's label in a rendered line."""
+    """Return a name in which no character could end or imitate the author's label in a line."""
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:

@@ -1,8 +1,8 @@
 """Locations of a project's records, chosen so that git sees them only if this user shares them.
 
-The `.gitignore` in the folder hides everything, or everything but decisions.jsonl. If another user
-has committed the file, git tracks it even if it is ignored: then the records of a user who does not
-share are stored in home. They also wait there while the shared file has conflict markers.
+The `.gitignore` in the folder hides everything, or everything except decisions.jsonl. A file that
+another user committed is tracked by git even if it is ignored. Records of a user who does not share
+are then stored in home. Records also wait in home while the shared file has conflict markers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VISIBLE = (
     "# memory-fabric share on: records may be committed, and nothing else of this folder.\n*\n"
 )
 VISIBLE += "".join(f"!{name}\n" for name in PASSED)
-# Lets a merge keep the lines of both sides; their order does not matter, and line ends are equal.
+# A merge keeps the lines of both sides (`union`), in any order; line endings are unified (`lf`).
 UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
 MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
@@ -36,22 +36,22 @@ def is_on(memory: Memory) -> bool:
 
 
 def shared_file(project: Project) -> str:
-    """Return the path of the decisions.jsonl that git may see."""
+    """Return the path of the decisions.jsonl that git may see if the user shares records."""
     return os.path.join(project.local, journal.DECISIONS)
 
 
 def private_folder(memory: Memory, project: Project) -> str:
-    """Return the folder in home for records that must stay out of the repository."""
+    """Return the folder in home for records that must not be in the repository."""
     return os.path.join(identity.folder_of(memory.settings.home, project.id), "local")
 
 
 def journal_folder(memory: Memory, kind: str) -> str:
-    """Return the folder in which a database's records are journalled at present."""
+    """Return the folder to which a database's journal is currently written."""
     project = memory.project
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # With isolated domains, shared_journal.publish decides what may be shared.
+    # If domains are isolated, shared_journal.publish decides which lines may be shared.
     is_project_s = may_write_journal(memory, project) and not (
         is_on(memory) and memory.settings.domains.isolated
     )
@@ -59,14 +59,14 @@ def journal_folder(memory: Memory, kind: str) -> str:
 
 
 def may_write_journal(memory: Memory, project: Project) -> bool:
-    """Return True if lines may be written into the project's own journal at present."""
+    """Return True if lines may currently be written to the journal in the project's folder."""
     if is_on(memory):
         return not claims_read.has_conflict(shared_file(project))
     return is_hidden(project)
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read: the shared one if sharing is on, else the current one."""
+    """Return the decisions.jsonl to read: the shared one if sharing is on, or the current one."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
@@ -81,8 +81,8 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the path of every decisions.jsonl that may contain records of this kind of database:
-    a project may have several folders, as clones of one repository or linked ones.
+    """Return the path of every decisions.jsonl that may contain records of this kind of database. A
+    project may have several folders: clones of its repository, or folders linked to it.
     """
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
@@ -95,35 +95,35 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
-    """Return True if the project's local files are in home anyway and in no repository."""
+    """Return True if the project's local files are in home already, outside any repository."""
     return project.local == private_folder(memory, project)
 
 
 def is_hidden(project: Project) -> bool:
-    """Return True if git sees nothing of the folder, judging by its git files and the index."""
+    """Return True if `.gitignore` and git's index show that git sees nothing of the folder."""
     setting = _setting(os.path.join(project.local, IGNORE))
-    text = "*" if setting is None else setting  # a new folder gets a `.gitignore` with `*`
+    text = "*" if setting is None else setting  # a new `.gitignore` will contain `*`
     lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
 
 
 def is_tracked(project: Project) -> bool:
-    """Return True if git tracks a decisions.jsonl in this folder, committed or staged."""
+    """Return True if the decisions.jsonl in this folder is committed or staged in git."""
     common = identity.common_directory(os.path.join(project.root, ".git"))
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
     except files.TooLarge:
-        return True  # if unknown, keep the records out of any repository
+        return True  # unknown: assume that git tracks it
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
-    # Version 4 of the index omits the prefix that a path shares with the previous path.
+    # An index of version 4 omits the beginning that a path shares with the path before it.
     return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see and merge the records; return the steps left to the user. Raises OSError."""
+    """Let git see and merge the records; return what the user must still do. Raises OSError."""
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
@@ -144,8 +144,8 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again; return the steps left to the user. A file that the repository
-    tracks is left in place: it belongs to everybody who shares it. Raises OSError.
+    """Hide the folder from git again; return what the user must still do. A file that the
+    repository tracks is not removed, because it belongs to everybody who shares it. Raises OSError.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
@@ -164,7 +164,7 @@ def hide(project: Project) -> list[str]:
 
 
 def _setting(path: str) -> str | None:
-    """Return the text of a small git file; None if it is missing. Links are not followed."""
+    """Return the text of a git settings file, '' for a link; None if there is no such file."""
     if not os.path.lexists(path):
         return None
     end = claims_read.read_end(path, MAX_SETTING_BYTES)
@@ -172,7 +172,7 @@ def _setting(path: str) -> str | None:
 
 
 def _write(path: str, text: str, undone: list[str]) -> None:
-    if os.path.islink(path):  # the link may come from a repository and lead anywhere
+    if os.path.islink(path):  # a link from the repository may lead anywhere
         undone.append(f"{path} is a link and is kept: replace it by a file with the text “{text}”.")
     else:
         files.write_atomic(path, text.encode())

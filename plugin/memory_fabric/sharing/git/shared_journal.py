@@ -1,5 +1,5 @@
-"""The journal that users of a repository share: own lines that wait in home are moved there, and
-others' records in it are imported, counted, and dropped.
+"""The journal that users of a repository share. Own lines that wait in home are moved to it;
+records of other users in it are imported, counted, and deleted again.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from memory_fabric.store.projects import own_lines
 
 Lines = list[dict[str, Any]]
 BY = Provenance("journal", trust="foreign")
-# The most records imported, and redacted, at a session's start; the Stop event imports more.
+# The maximum number of records imported at a session's start; the Stop event imports more.
 MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move the lines that wait in home into the shared journal; return how many. Lines of isolated
-    domains stay in home; lines already in a journal that git does not track yet are moved back to
-    home. Nothing is moved if this user does not share, or while a merge is unfinished. A crash
-    between writing the two files duplicates no line. Raises OSError, TimeoutError.
+    """Move the lines that wait in home to the shared journal; return their number. Lines of
+    isolated domains stay in home, or are moved back if git does not track the journal yet. Nothing
+    is moved if this user does not share, or during a merge. A crash between writing the two files
+    duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -44,7 +44,7 @@ def publish(memory: Memory) -> int:
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
         shared_texts = set(map(files.json_line, shared_lines))
         lines = _shared_form(memory, files.read_lines(waiting)[0])
-        # A forgotten record must be reported as forgotten if the journal already has it.
+        # If the journal has a record that was forgotten, it must get the line that says so.
         published = {line.get("id") for line in shared_lines}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, public = _split_isolated(memory, _without_forgotten(lines))
@@ -59,7 +59,7 @@ def publish(memory: Memory) -> int:
 
 
 def count_waiting(memory: Memory) -> int:
-    """Return the number of lines in home that wait for the shared journal. Raises OSError."""
+    """Return how many lines in home wait to be moved to the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
@@ -68,9 +68,9 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove from the journal what must not be shared; return the number of removed lines. This
-    affects texts of forgotten records, records of isolated domains (which stay in home), and the
-    user's own words behind notes. A journal that git tracks is not changed. Raises OSError.
+    """Remove from the journal what must not be shared: texts of forgotten records, records of
+    isolated domains (moved to home), and the user's own words. Return the number of removed lines.
+    A journal that git tracks is not changed. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -91,8 +91,8 @@ def remove_private(memory: Memory) -> int:
 
 
 def take_back_words(memory: Memory) -> int:
-    """Remove this user's unreleased words from the shared journal; return how many lines changed.
-    Git's history keeps the words. Raises OSError, TimeoutError.
+    """Remove this user's words from the shared journal unless they are released; return the number
+    of changed lines. The words remain in git's history. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or not location.is_on(memory) or memory.settings.share_words:
@@ -114,8 +114,8 @@ def take_back_words(memory: Memory) -> int:
 
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
-    """Import new and changed records of others from the journal, if this user shares; return how
-    many. At most `most` are imported, the newest first; the others wait for the next call. Costs
+    """If this user shares, import new and changed records of others from the journal; return their
+    number. At most `most` are imported, the newest first, and the others by the next call. Costs
     one stat if the journal has not changed. Raises OSError, StoreUnavailable.
     """
     project = memory.project
@@ -123,10 +123,10 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
         return 0
     path = location.shared_file(project)
     stamp = claims_read.stamp(path)
-    if not stamp:  # no file, no change: the folder was removed, or the branch lacks the file
+    if not stamp:  # a folder or branch without the file forgets nothing
         return 0
     database = memory.session_database()
-    # The stamp is stored once nothing is left to import.
+    # A stored stamp that is equal means that everything in the journal was imported.
     if database.newer or database.read_only or _noted(database, others.STAMP + path) == stamp:
         return 0
     content = claims_read.read(path)
@@ -137,12 +137,12 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
 
 
 def drop_all(memory: Memory) -> int:
-    """Delete the imported records of others; return how many. Raises StoreUnavailable."""
+    """Delete the imported records of others; return their number. Raises StoreUnavailable."""
     return int(_applied(memory, "let_go", {}).get("gone", 0))
 
 
 def count(memory: Memory) -> dict[str, int]:
-    """Return the number of others' records by claimed author."""
+    """Return the number of records of others for each author's name, which is unverified."""
     database = of_project(memory)
     if database is None or not _noted(database, HAS_OTHERS):
         return {}
@@ -155,12 +155,12 @@ def count(memory: Memory) -> dict[str, int]:
 
 
 def of_project(memory: Memory) -> Database | None:
-    """Return the project's database if it is readable, else None."""
+    """Return the project's database, or None if it is unreadable or missing."""
     return next((database for database in memory.databases() if database.kind == "project"), None)
 
 
 def unreadable(database: Database, path: str) -> int:
-    """Return how many lines of the journal were unreadable when it was last read."""
+    """Return the number of unreadable lines in the journal when it was last imported."""
     return int(_noted(database, others.UNREADABLE + path) or 0)
 
 
@@ -172,16 +172,16 @@ def _noted(database: Database, key: str) -> str:
 def _payload(
     memory: Memory, database: Database, path: str, content: claims_read.Read, most: int
 ) -> dict[str, Any]:
-    """Return the payload of an import: the journal's lines that were not handled before."""
+    """Return the payload of an import operation: the journal's new and changed records."""
     before = others.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in content.claims])
     author = memory.settings.author
     claims = [claim for claim in content.claims if claim.id not in ours]
     own = [c for c in claims if author and c.record and c.record.get("author") == author]
     if own:
-        from memory_fabric.sharing.git import adoption  # only for lines with the user's name
+        from memory_fabric.sharing.git import adoption  # imported late: rarely needed
 
-        if adoption.awaits_answer(memory):  # perhaps own lines: the user will be asked
+        if adoption.awaits_answer(memory):  # these may be own lines: first ask the user
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -198,7 +198,7 @@ def _payload(
 
 
 def _ours(memory: Memory, wanted: list[str]) -> set[str]:
-    """Return those of the wanted ids that belong to this user's own records."""
+    """Return which of these ids belong to this user's own records."""
     query = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND source <> ?"
     values = (json.dumps(wanted), OTHERS)
     ours = {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}
@@ -208,18 +208,18 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply the operation and return its result; not queued: the journal can be read again."""
-    from memory_fabric.store import write  # imported only if there are new records
+    """Apply the operation and return its result. It is not queued: an import can be repeated."""
+    from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
-    if "records" in payload:  # paths and stamps are trusted; only text from others is sanitised
+    if "records" in payload:  # only texts of others are sanitised
         whole["records"] = write.cleaned({"": payload["records"]})[""]
     by = BY._replace(at=ids.timestamp())
     return memory.apply_now(Operation(ids.new_id(), kind, whole, by, "project"))
 
 
 def _without_forgotten(lines: Lines) -> Lines:
-    """Return the lines without the records that a later line reports as forgotten."""
+    """Return the lines without records that are forgotten according to a later line."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
 
@@ -236,7 +236,7 @@ def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split_isolated(memory: Memory, lines: Lines) -> tuple[Lines, Lines]:
-    """Separate the lines of isolated domains from the others; return both lists."""
+    """Return two lists: the lines of isolated domains, and all other lines."""
     isolated = memory.settings.domains.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]

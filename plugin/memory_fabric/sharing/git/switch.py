@@ -1,4 +1,4 @@
-"""The switch for sharing a project's records, stored in home, never in the repository."""
+"""The switch that shares a project's records. It is stored in home, never in the repository."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ SHARED = "share.json"
 
 
 def is_on(home: str, project_id: str) -> bool:
-    """Return True if records of this project are shared."""
+    """Return True if the records of this project are shared."""
     path = os.path.join(home, SHARED)
     return os.path.exists(path) and files.read_json(path).get(project_id) is True
 
 
 def turn(home: str, project_id: str, on: bool) -> None:
-    """Turn sharing on or off for a project. Raises OSError, TimeoutError."""
+    """Switch the sharing of a project's records on or off. Raises OSError, TimeoutError."""
     path = os.path.join(home, SHARED)
     with files.Locked(path + ".lock"):
         shared = {id_: True for id_, value in files.read_json(path).items() if value is True}

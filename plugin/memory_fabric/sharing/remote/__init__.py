@@ -1,1 +1,1 @@
-"""A log in the files of a git repository, which synchronises the machines of one user."""
+"""A log in files of a git repository, through which one user's machines are synchronised."""

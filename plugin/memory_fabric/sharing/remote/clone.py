@@ -1,7 +1,7 @@
-"""The git processes of a synchronisation: a bare, shallow clone of one branch, in the memory home.
+"""The git commands of a synchronisation, on a bare, shallow clone of one branch in home.
 
-The clone is only a copy. If it is damaged, for example after a process was killed, it is deleted
-and cloned again from the repository. Credentials are left to git; nothing here ever asks for one.
+The clone is only a copy. If it is damaged, for example because a process was killed, it is deleted
+and cloned again. Git finds the credentials for the repository; nothing here ever asks for one.
 """
 
 import os
@@ -20,24 +20,24 @@ from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
 FOLDER = os.path.join("team", "git")
-# The prefix of our branches; no other branch is ever read or written.
+# The prefix of this plugin's branches; it neither reads nor writes any other branch.
 BRANCHES = "memory-fabric/"
 TIP, NEXT, PUSHED, READ = (f"refs/heads/{name}" for name in ("tip", "next", "pushed", "read"))
-# Seconds for one git process, which may have to send or fetch everything.
+# The time limit of a git process in seconds; it may have to send or fetch everything.
 LIMIT_S = 240.0
 MAX_REASON_CHARS = 300
-# Allowed URL schemes; an address without one is a path, or ssh's HOST:PATH.
+# Allowed URL schemes. An address without a scheme is a path, or HOST:PATH for ssh.
 SCHEMES = ("https", "http", "ssh", "file")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANOTHER_WAY = (
     "Keep it in git's credential helper (git config --global credential.helper, then one git "
     "ls-remote URL in a terminal), or use an address of ssh."
 )
-# Git's variables for the user's connection to a server; the others describe another repository.
+# Git's environment variables for connections; other variables may point to another repository.
 _KEPT = tuple(
     f"GIT_{name}" for name in "SSH SSL PROXY HTTP EXEC_PATH CONFIG_GLOBAL CONFIG_SYSTEM".split()
 )
-# Settings that prevent prompts on a terminal or in a window.
+# Settings that keep git and ssh from asking questions in a terminal or a window.
 _UNASKED = {
     "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never", "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES), "LC_ALL": "C",
@@ -50,7 +50,7 @@ _NO_BRANCH = "couldn't find remote ref"
 _BROKEN = re.compile(
     r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
 )
-# A pattern in git's message, the error class and the remedy; the first match counts.
+# A pattern for git's message, the error class and the remedy; the first pattern that matches.
 _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
     (
         r"Host key verification failed",
@@ -89,11 +89,11 @@ _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
 
 
 class Damaged(errors.Passing):
-    """The clone was unusable and has been deleted; it will be cloned again."""
+    """The clone was unusable and has been deleted; the next fetch clones the repository again."""
 
 
 def checked(url: str) -> str:
-    """Return the URL if git may receive it. Raises BadAddress, DsnHoldsPassword."""
+    """Return the URL if it is acceptable to pass it to git. Raises BadAddress, DsnHoldsPassword."""
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)
@@ -115,14 +115,14 @@ def checked(url: str) -> str:
 
 
 class Clone:
-    """The clone of one branch. Methods raise TeamError if the repository does not answer."""
+    """A clone of one branch. Methods raise TeamError if the repository does not answer."""
 
     def __init__(self, home: str, name: str, url: str, branch: str) -> None:
-        """Use the clone `name` of a home; `url` has been validated by `checked`."""
+        """Use the clone `name` in this home. The `url` must have been validated by `checked`."""
         self.folder = os.path.join(home, FOLDER, f"{name}.git")
         self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
         self._files: dict[str, dict[str, str]] = {"": {}}
-        # The user's environment without the variables that describe another repository.
+        # The user's environment, without variables that may point to another repository.
         self._environ = _UNASKED | {
             name: value
             for name, value in environment().items()
@@ -134,19 +134,19 @@ class Clone:
             self._environ["GIT_SSH_COMMAND"] = f"{ssh} -oBatchMode=yes -oConnectTimeout=15"
 
     def fetch(self) -> str:
-        """Fetch the branch; return the id of its newest commit, '' if there is no such branch."""
+        """Fetch the branch; return the id of its newest commit, '' if the branch is missing."""
         try:
             return self._fetched()
-        except Damaged:  # the damaged clone was deleted: start again
+        except Damaged:  # the damaged clone was deleted, so clone again
             return self._fetched()
 
     def remove(self) -> None:
-        """Delete the clone; the repository keeps all its contents."""
+        """Delete the clone from this machine; nothing is deleted from the repository."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._files = {"": {}}
 
     def files(self, commit: str) -> Mapping[str, str]:
-        """Return the blob ids of a commit's files, by path. Raises Damaged."""
+        """Map the path of each file in a commit to its blob id. Raises Damaged."""
         if commit not in self._files:
             listed = self._git("ls-tree", "-r", "-z", commit).split(b"\0")
             pairs = (entry.decode("utf-8", "replace").split("\t") for entry in listed if entry)
@@ -154,7 +154,7 @@ class Clone:
         return self._files[commit]
 
     def contents(self, blobs: Iterable[str]) -> list[bytes]:
-        """Return the contents of blobs by their ids. Raises Damaged."""
+        """Return the contents of the blobs with these ids, in their order. Raises Damaged."""
         wanted = list(blobs)
         output = self._git("cat-file", "--batch", stdin="".join(f"{b}\n" for b in wanted).encode())
         found, place = [], 0
@@ -169,8 +169,8 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Return the id of a new commit with changed files, without the empty files. It follows
-        `parent`; without a parent, it also has the `kept` files (blob ids by path). Raises Damaged.
+        """Create a commit with changed files and return its id; empty files are deleted. It follows
+        `parent`, or has no parent and also the `kept` files (blob ids by path). Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -184,11 +184,11 @@ class Clone:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
         output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
-        self.mark("", NEXT)  # the caller stores this commit under another name
+        self.mark("", NEXT)  # the caller will store the commit under its own name
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
-        """Push a commit to the branch; return False unless the branch's newest is `expected`."""
+        """Push a commit; return False unless the branch's newest commit was the `expected` one."""
         lease = f"--force-with-lease={self.branch}:{expected}"
         refs = f"{commit}:{self.branch}"
         process = self._run("push", "--porcelain", "--no-verify", lease, "origin", refs)
@@ -200,7 +200,7 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Store a commit under our names, so that git keeps it; '' removes them. Raises Damaged."""
+        """Store a commit under names so that git keeps it; '' deletes the names. Raises Damaged."""
         word = f"update {{}} {commit}" if commit else "delete {}"
         lines = [word.format(name) for name in names if self.marked(name) != commit]
         if lines:
@@ -208,26 +208,26 @@ class Clone:
 
     def marked(self, name: str) -> str:
         """Return the id of the commit stored under a name; '' if there is none. Raises Damaged."""
-        # Most refs are separate files, and starting a process costs far more than reading one.
+        # Most refs are separate files, and reading a file is far cheaper than starting a process.
         commit = files.read_text(os.path.join(self.folder, name)) or ""
         if not commit and os.path.exists(os.path.join(self.folder, "packed-refs")):
             commit = self._git("for-each-ref", "--format=%(objectname)", name).decode()
         return commit.strip()
 
     def has(self, commit: str) -> bool:
-        """Return True if the clone has a commit and all files of the commit."""
+        """Return True if the clone contains the commit and its list of files."""
         if commit in self._files:
             return True
         process = self._run("cat-file", "-e", f"{commit}^{{tree}}")
         return process.returncode == 0
 
     def erase(self) -> None:
-        """Delete objects that no stored commit refers to. Raises Damaged."""
+        """Delete objects that do not belong to a stored commit. Raises Damaged."""
         self._git("gc", "--quiet", "--prune=now")
 
     def _fetched(self) -> str:
         noted = os.path.join(self.folder, "description")
-        if files.read_text(noted) != self.url:  # the clone is missing or of another repository
+        if files.read_text(noted) != self.url:  # no clone, or one of another repository
             self.remove()
             beside = self.folder + ".new"
             shutil.rmtree(beside, ignore_errors=True)
@@ -248,11 +248,11 @@ class Clone:
             self.mark("", TIP)
             return ""
         tip = self.marked(TIP)
-        self.files(tip)  # raises Damaged if the clone lacks parts of the commit
+        self.files(tip)  # raises Damaged if the clone is incomplete
         return tip
 
     def _git(self, *words: str, stdin: bytes = b"", folder: str | None = None) -> bytes:
-        """Run a git command that uses no network, and return its output. Raises Damaged."""
+        """Run a git command that needs no network, and return its output. Raises Damaged."""
         process = self._run(*words, stdin=stdin, folder=folder)
         if process.returncode:
             raise self._damaged(process.stderr)
@@ -281,14 +281,14 @@ class Clone:
                 env=self._environ,
                 timeout=LIMIT_S,
                 check=False,
-                start_new_session=True,  # without a terminal, ssh cannot ask questions
+                start_new_session=True,  # ssh cannot ask questions without a terminal
             )
         except subprocess.TimeoutExpired:
             text = f"git took more than {LIMIT_S:.0f} s with {self.url}."
             raise errors.TooSlow(text, remedy="The next synchronisation goes on.") from None
 
     def _failure(self, doing: str, said: str) -> TeamError:
-        """Return the error that git's message means; for an unknown message, a temporary error."""
+        """Return the error that git's message means; a temporary error for unknown messages."""
         lines = (line.strip() for line in said.splitlines())
         reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)
         text = f"{doing} {self.url}: {reason or 'git says nothing'}"

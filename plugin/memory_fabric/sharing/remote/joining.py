@@ -1,4 +1,4 @@
-"""Links of this machine to a git repository: creating them, and opening their logs."""
+"""Linking this machine to a git repository, and opening the logs of its links."""
 
 import os
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from memory_fabric.store.home import log as home_log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 
-# Seconds to wait for the lock: longer than a round of another process takes.
+# Seconds to wait for the lock; another process holds it for less time than this.
 LOCK_WAIT_S = 30.0
-# The space, and the branch, of the user's own memories. Other branches are named by digests.
+# The name of the user's own space and its branch; other branches are named by a digest.
 OWN = "own"
 NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """Created links, the user's first, and the key; `is_first` if no machine was linked before."""
+    """The created links, the user's own first, and the key; `is_first` for the first machine."""
 
     made: tuple[Tie, ...]
     key: Key
@@ -34,7 +34,7 @@ class Joined(NamedTuple):
 
 
 def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
-    """Return the log of a link. Raises OSError."""
+    """Return the log to which a link leads. Raises OSError."""
     home = memory.settings.home
     branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
     clone = Clone(home, tie.key, tie.dsn, branch)
@@ -42,10 +42,10 @@ def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user, and this project if no team shares it, to a git repository. `space` is the
-    name of the project among the user's machines, by default the name of its git remote, else of
-    its folder. `words` asks for the words of the key. Raises TeamError, BadInput, StoreUnavailable,
-    OSError.
+    """Link the user and, unless a team shares it, this project to a git repository. `space` is the
+    name of the project on all of the user's machines, by default that of its git remote, else of
+    its folder. `words` asks the user for the words of the key. Raises TeamError, BadInput,
+    StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)
@@ -80,14 +80,14 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
 
 
 def name_of(root: str) -> str:
-    """Return the project's name for all machines: HOST/PATH of its git remote, else its folder."""
+    """Return a project's name on all machines: HOST/PATH of its git remote, or its folder."""
     known = identity.identify(os.path.realpath(root))
     remotes = (claim.removeprefix("remote:") for claim in known.claims)
     return next((name for name in remotes if ":" not in name), known.name)
 
 
 def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if no machine has used the repository yet."""
+    """Return the key of the user's machines, and True if no machine used the repository yet."""
     home = memory.settings.home
     clone = Clone(home, own.key, own.dsn, OWN)
     clone.remove()
@@ -112,14 +112,14 @@ def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]
 
 
 def _sample(clone: Clone) -> list[str]:
-    """Return one line of each file."""
+    """Return the first line of each file in the branch."""
     blobs = clone.files(clone.fetch()).values()
     firsts = (content.partition(b"\n")[0] for content in clone.contents(blobs))
     return [line.decode("ascii", "replace") for line in firsts]
 
 
 def _expect_free(before: Tie | None, tie: Tie) -> None:
-    """Raise BadInput if the user's memories or the project are already linked elsewhere."""
+    """Raise BadInput if the user or the project is already linked to another log."""
     if before is None or not before.member:
         return
     if (before.via, before.dsn, before.space) != (tie.via, tie.dsn, tie.space):

@@ -1,12 +1,12 @@
-"""Log in the files of a git branch, `ops/MACHINE/DAY.jsonl`; a machine writes only its own files.
+"""A log in the files of a git branch, `ops/MACHINE/DAY.jsonl`; a machine writes only its own files.
 
     push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and retry
     pull ── fetch ──▶ lines added since the commit read last ──▶ operations
 
 Each line is one operation, encrypted as a whole with the key of the user's machines; nothing else
 is read from the repository. No two machines change the same file, so a commit on top of the newest
-one needs no further merging. If lines vanished without a successor, the repository was reset to an
-earlier state.
+one needs no merging. If lines are missing that no later operation replaced, the repository was
+reset to an earlier state.
 """
 
 import json
@@ -24,22 +24,22 @@ from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
 from memory_fabric.sharing.team.keys import Key
 
-# The user's name as a member of a space of machines.
+# The name of the only member of a space for one user's machines.
 ME = "me"
 EPOCH = 1
-# Attempts to push a commit on top of the newest, and the longest wait between two, in seconds.
+# Attempts to push a commit after the newest one, and the maximum wait between two in seconds.
 TRIES, WAIT_S = 12, 0.5
-# Git hosts refuse large files.
+# Larger files are not appended to, because git hosts refuse large files.
 MAX_FILE_BYTES = 8 << 20
-# Files older than this are merged into one as soon as there are OLD_FILES of them.
+# Daily files older than OLD_AFTER_S are merged into one file once there are OLD_FILES of them.
 OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
 UNTIL = "until-"
-# How many files are read together.
+# The number of files that are read by one git process.
 SOME = 50
 
 
 class Lines(NamedTuple):
-    """A commit's operations by path and id, and the ids of replaced and erased operations."""
+    """A commit's operations by path and id, and the ids of operations replaced and erased."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -47,16 +47,16 @@ class Lines(NamedTuple):
 
     @property
     def known(self) -> frozenset[str]:
-        """Return all ids whose state the files show: stored, replaced or erased."""
+        """Return the ids of all operations that the files contain, replace or erase."""
         return self.replaced.union(self.erased, *self.ids.values())
 
 
 class GitLog:
-    """The operations of one space in one clone; a `transport.Log`, which describes its methods.
-    `tell` is called with a sentence about refused lines.
+    """The operations of one space in a clone; `transport.Log` describes the methods. `tell` is
+    called with a sentence if lines are refused.
     """
 
-    # The most operations in one commit.
+    # The maximum number of operations in one commit.
     at_once = 5000
 
     def __init__(
@@ -66,15 +66,15 @@ class GitLog:
         self._folder = f"ops/{origin}/"
         self._origin = origin
         self._tip = ""
-        # False if it is unknown what the repository had before.
+        # True if the clone still has the commit read last, to compare with the newest commit.
         self._is_compared = False
         self._reading: tuple[tuple[str, str], Iterator[TeamOperation]] | None = None
         self._refused = 0
-        # True if a demand to erase lines was read.
+        # True if a read operation demands that lines are erased.
         self._is_purged = False
 
     def state(self) -> SpaceState:
-        """Return the state of the branch; `members` counts the machines that wrote to it."""
+        """Fetch the branch and return its state; `members` counts the machines that wrote to it."""
         self._tip = self._clone.fetch()
         machines = {path.split("/")[1] for path in self._clone.files(self._tip) if "/" in path}
         return SpaceState(EPOCH, ME, "owner", len(machines))
@@ -83,8 +83,8 @@ class GitLog:
         return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
-        """Return False if a line that this machine read or pushed vanished without a successor."""
-        # Otherwise the clone is new, and `has` looks up what was sent.
+        """Return False if a line that this machine read or pushed is gone but was not replaced."""
+        # Without the commit read last, the clone is new; `has` then searches all lines.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
         pushed = self._clone.marked(PUSHED)
@@ -98,7 +98,7 @@ class GitLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations to this machine's file of today."""
+        """Append operations to this machine's file for today."""
         lines: dict[str, bytes] = {}
         for operation in operations:
             try:
@@ -145,8 +145,8 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase this machine's lines under these keys and its replaced lines, and request the same
-        of the other machines; the branch restarts without history.
+        """Erase this machine's operations under these keys and its replaced operations, and ask the
+        other machines to do so, too. The branch restarts without history.
         """
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
@@ -170,7 +170,7 @@ class GitLog:
         return number
 
     def compact(self) -> int:
-        """Merge this machine's old daily files into one, without replaced operations."""
+        """Merge this machine's old daily files into one, without operations that were replaced."""
         before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
         own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
         old = [path for path in own if _day(path) < before]
@@ -192,7 +192,7 @@ class GitLog:
         return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
-        """Return True if a line of an earlier commit is gone without a line that explains it."""
+        """Return True if a line of an earlier commit is gone and its operation was not replaced."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
             removed = set(old).difference(new) if path.startswith(folder) else ()
@@ -205,7 +205,7 @@ class GitLog:
     def _changes(
         self, before: str, after: str
     ) -> Iterator[tuple[str, Sequence[bytes], Sequence[bytes]]]:
-        """Yield changed files, oldest day first: path, lines before, lines now."""
+        """Yield each changed file, oldest day first, as (path, lines before, lines now)."""
         old, new = self._clone.files(before), self._clone.files(after)
         paths = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
         for path in sorted(paths, key=lambda path: (_day(path), path)):
@@ -214,7 +214,7 @@ class GitLog:
             yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
-        """Yield the operations in the added lines; count the lines without a valid operation."""
+        """Yield the operations in added lines; count the lines that are not valid operations."""
         for _, old, new in self._changes(before, after):
             known = set(old)
             for line in new:
@@ -239,7 +239,7 @@ class GitLog:
     def _ids(
         self, paths: Collection[str], commit: str | None = None
     ) -> dict[str, dict[str, TeamOperation]]:
-        """Return the operations in some files of a commit (by default the newest), by id."""
+        """Map paths in a commit, by default the newest, to the operations in the file by id."""
         files = self._clone.files(self._tip if commit is None else commit)
         wanted, found = list(paths), dict[str, dict[str, TeamOperation]]()
         for start in range(0, len(wanted), SOME):
@@ -253,7 +253,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's files that have unwanted operations, and `all_of`, without them."""
+        """Return this machine's changed files, and `all_of`, without unwanted operations."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -266,7 +266,7 @@ class GitLog:
     def _appended(
         self, lines: Sequence[bytes], files: Mapping[str, bytes] | None = None
     ) -> dict[str, bytes]:
-        """Return changed files with lines added to this machine's file of today."""
+        """Add lines to this machine's file for today; return all changed files."""
         changed = dict(files or {})
         if not lines:
             return changed
@@ -278,7 +278,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Mapping[str, bytes]], *, anew: bool = False) -> None:
-        """Commit changed files on top of the newest commit, or with `anew` without history."""
+        """Commit changed files after the newest commit or, with `anew`, without any history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)
@@ -300,20 +300,20 @@ class GitLog:
         raise TooSlow(text, remedy="The next synchronisation tries again.")
 
     def _rewrite(self, changed: Callable[[Lines], Mapping[str, bytes]]) -> None:
-        """Commit changed files without history, or with history if the repository requires it."""
+        """Commit changed files without history; keep the history if forced pushes are refused."""
         try:
             self._write(lambda: changed(self._lines(self._tip)), anew=True)
         except NotAllowed:
             self._write(lambda: changed(self._lines(self._tip)))
 
     def _line(self, operation: TeamOperation) -> bytes:
-        """Return the encrypted line of an operation. Raises ValueError if it is too long."""
+        """Return an operation as an encrypted line. Raises ValueError if it is too long."""
         o = operation
         whole = [o.op_id, o.origin, o.kind, o.made_at, wire.encode(o)]
         return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"
 
     def _read(self, line: bytes) -> TeamOperation | None:
-        """Return the operation in a line; None if no machine of this user wrote the line."""
+        """Return the operation in a line; None if the line was not written with the user's key."""
         text = self._key.shown(line.decode("ascii", "replace"), self._space)
         try:
             op_id, origin, kind, made_at, payload = json.loads(text or "")
@@ -323,12 +323,12 @@ class GitLog:
 
 
 def _day(path: str) -> str:
-    """Return the day of a file, the last one if the file covers several days."""
+    """Return the day in a file's name, which is the last one if the file covers several days."""
     return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
 
 
 def _added_to(files: Mapping[str, bytes], stem: str, lines: Sequence[bytes]) -> dict[str, bytes]:
-    """Return files with lines added to the last file of this stem that has room, or to new ones."""
+    """Add lines to the last file with this stem, or to new ones if it is full; return the files."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:
