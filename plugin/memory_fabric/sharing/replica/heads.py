@@ -1,8 +1,8 @@
-"""Heads: the operations on a key that no other operation replaces, as rows of `team_heads`.
+"""Heads, as rows of `team_heads`: operations on a key that were not replaced by other operations.
 
-This user's own operations on a key form one register, whichever machine made them, if they are
-proved; those of each other member form a register of their own. An unproved operation under this
-user's name counts as another's.
+If they are proved, the user's own operations on a key form one register, on whichever machine they
+were made. The operations of each other member form a register of their own. An unproved operation
+under this user's name counts as another member's.
 """
 
 import json
@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 
-# States of own operations: unacknowledged, acknowledged, made on another machine of this user.
+# States of own operations: unacknowledged, acknowledged, made on another machine of the user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# States of own operations: replaced before it came back from the log; refused by the server.
+# States of own operations: replaced before the log returned it, and refused by the server.
 PAST, UNSENT = "past", "unsent"
-# States of other members' operations: in use, kept for a later release or a key, unusable.
+# States of others' operations: in use, kept because they are not readable yet, unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# States of demands to erase a key: own demands that the server has, and demands of another member
-# for an own key, about which the user is asked.
+# States of demands to erase a key: own demands that the server has received, and demands of another
+# member to erase an own key, which await the user's answer.
 DEMANDED, ASKED = "demanded", "asked"
-# The payload of a waiting operation that the server had and lost: other machines may have it.
+# The payload of a waiting operation that the server lost after other machines may have read it.
 AGAIN = "again"
-# Shown for a member whose name has no character that a rendered line may contain.
+# The name shown for a member whose own name has no character that can be shown safely.
 NAMELESS = "a member"
-# Matches any of several values in a query, given as one JSON list.
+# An SQL condition that matches any of several values, given as one JSON list.
 ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, '' if the author withdrew what the key had. `payload`
-    is the original operation if it is unreadable, the reason if it was refused, or AGAIN. With
-    `seen`, the operation came from the log and is not only local.
+    """A row of `team_heads`. `value` is JSON, '' if the author withdrew the statement. `payload` is
+    an unreadable operation itself, the reason for refusing an operation, or AGAIN. With `seen`, the
+    operation has come from the log; else it is known only on this machine.
     """
 
     op_id: str
@@ -58,26 +58,26 @@ class Head(NamedTuple):
 
     @property
     def is_theirs(self) -> bool:
-        """Return True if the head is another member's statement of a value."""
+        """Return True if the head is a statement of another member that was not withdrawn."""
         return self.state == THEIRS and self.value != ""
 
     @property
     def stated(self) -> Any:
-        """Return the parsed value; None if the author withdrew the value."""
+        """Return the head's value, parsed; None if the author withdrew it."""
         return json.loads(self.value) if self.value else None
 
     @property
     def shown_author(self) -> str:
-        """Return the author's name, safe for a rendered line; never '', which marks own rows."""
+        """Return the author's name, made safe to show; never '', which means this user."""
         return claims_read.name_in(self.author) or NAMELESS
 
     @property
     def order(self) -> tuple[str, str]:
-        """Return the sort key among concurrent heads; the greatest head is the current one."""
+        """Return the sort key of concurrent heads, of which the greatest is the current one."""
         return (self.clock, self.op_id)
 
 
-# The fields that a row shares with its operation.
+# The fields that a row and its operation have in common.
 _SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
 _COLUMNS = ", ".join(Head._fields)
 _INSERT = (
@@ -86,7 +86,7 @@ _INSERT = (
 
 
 def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]:
-    """Return all `team_heads` rows of these keys, by key."""
+    """Map each of these keys to its rows in `team_heads`."""
     rows: dict[str, list[Head]] = {}
     for head in where(c, f"key {ANY_OF}", (json.dumps(list(keys)),)):
         rows.setdefault(head.key, []).append(head)
@@ -94,7 +94,7 @@ def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]
 
 
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
-    """Return the rows that match an SQL condition."""
+    """Return the rows of `team_heads` that match an SQL condition."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM team_heads WHERE {condition}", values)
     heads = []
     for head in map(Head._make, rows):
@@ -104,7 +104,7 @@ def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) 
 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
-    """Insert these rows into `team_heads`, or replace those with the same ids."""
+    """Insert rows into `team_heads`; a row with the same operation id is replaced."""
     c.executemany(
         _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in heads)
     )
@@ -116,23 +116,23 @@ def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
 
 
 def current(heads: Iterable[Head]) -> Head | None:
-    """Return the head that is shown: the greatest one; None if there are no heads."""
+    """Return the greatest head, which is the one to show; None if there are no heads."""
     return max(heads, key=lambda head: head.order, default=None)
 
 
 def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
-    """Return the `team_heads` row for an operation that came from the log."""
+    """Return the row of `team_heads` for an operation that came from the log."""
     same = {name: getattr(operation, name) for name in _SAME}
     return Head(**same, value=value, state=state, payload=payload, seen=True)
 
 
 def as_operation(head: Head) -> TeamOperation:
-    """Return the operation of a row; an operation not yet sent has no author."""
+    """Return the operation in a row, without an author if it has not been sent yet."""
     same = {name: getattr(head, name) for name in _SAME}
     operation = TeamOperation(**same, value=head.stated)
     return operation._replace(author="") if head.state in (WAITING, UNSENT) else operation
 
 
 def text_of(value: object) -> str:
-    """Return a value as canonical text, by which two values are compared; '' for None."""
+    """Return a value as canonical JSON, so that values can be compared; '' for None."""
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,6 +1,6 @@
-"""Merging of operations that were read from a shared log into a database, in one transaction.
+"""Merging of operations from a shared log into a database, in one transaction.
 
-The set of operations read, in whatever order, determines the heads of a register. The heads
+The heads of a register depend only on which operations were read, not on their order. The heads
 determine what is shown.
 """
 
@@ -18,15 +18,15 @@ from memory_fabric.store.database import Database
 
 Verified = Callable[[TeamOperation], TeamOperation | None]
 Fields = Callable[[str, str, statements.Fields], statements.Fields | None]
-# How many operations are looked up together.
+# The number of operations that are looked up together.
 SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The result of a merge, as counts. `applied` operations changed stored rows; `conflicts` are
-    keys of this user on which machines now differ, `asked` are own keys that another member demands
-    to erase, `unread` operations are kept for later, `refused` ones are unusable. `erased` lists
-    the keys of others' erased statements.
+    """The numbers of a merge. `applied` operations changed stored rows; `conflicts` are own keys on
+    which the user's machines now differ; `asked` are own keys that another member demands to erase;
+    `unread` operations are kept for later; `refused` ones are unusable. `erased` lists the keys of
+    erased statements of others.
     """
 
     applied: int = 0
@@ -38,7 +38,7 @@ class Merged(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """An operation as it came, and its form if proved to be this user's own, else None."""
+    """An operation as received, and its form if proved to be this user's own, else None."""
 
     came: TeamOperation
     own: TeamOperation | None
@@ -54,19 +54,19 @@ def merge(
     owner: str = "",
     erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
-    """Merge operations in log order and store the new log position if given, all or nothing.
+    """Merge operations in the order of the log and store the new `position`, in one transaction.
 
-    `verified` returns the decrypted operation if its proof shows that it is this user's own, else
-    None. `owner` is the member who may have others' operations erased. `erase` is called first with
-    the heads of others that were erased in the log, to remove their traces
-    (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
+    `verified` returns the decrypted operation if it is proved to be this user's own, else None.
+    `owner` is the member who may have others' operations erased. `erase` is called first, with the
+    heads of others that the log erased, to remove their traces (`sharing.team.exchange.erase`).
+    Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
     """
     memory = memory.whole
     parts = [
         _Read(o, verified(o) if (o.proof or o.sealed) and o.form <= wire.FORM else None)
         for o in operations
     ]
-    # What was purged must be known before it is looked up whether a statement may be shown.
+    # Dismissals come first: they decide whether a statement may be shown.
     parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
@@ -76,7 +76,7 @@ def merge(
         return Merged()
     mine = any(part.own or part.came.author == tie.member for part in parts)
     if mine:
-        outbox.settle(memory, database)  # in short transactions, so that hooks need not wait
+        outbox.settle(memory, database)  # in short transactions, so hooks wait less
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
@@ -94,7 +94,7 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge the stored operations that an update or the user's key has made readable."""
+    """Merge stored operations that have become readable through an update or the user's key."""
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
     operations = [statements.from_text(head.payload) for head in unread]
     readable = [
@@ -104,8 +104,8 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return the stored statements of others that demands among these operations erase, and own
-    statements that this user purged on another machine, also those that were withdrawn before.
+    """Return the stored statements to erase: those of others that a demand in `parts` names, and
+    own ones that this user purged on another machine, even if they were withdrawn before.
     """
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
@@ -115,18 +115,18 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
     for demand in demands:
         register = rows.get(demand.key, [])
         if any(head.op_id == demand.op_id for head in register):
-            continue  # this demand was merged earlier
+            continue  # the demand was already merged
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
-        # A row of the graph is kept if another member states it too. A record's id may have been
-        # copied by another member, so `erase` removes only what is shown as this member's record.
+        # A row of the graph is kept if another member states it, too. For a record, `erase` checks
+        # the author itself, because another member may have copied the record's id.
         if demand.key.startswith(wire.key_of_record("")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
 
 
 class _Batch:
-    """Merge of one batch: its registers in memory, and the resulting changes of the database."""
+    """The merge of one batch: its registers in memory, and the changes to make in the database."""
 
     def __init__(
         self, memory: Memory, kind: str, c: sqlite3.Connection, tie: space.Tie, owner: str
@@ -139,7 +139,7 @@ class _Batch:
         self.erased: dict[str, None] = {}
 
     def take(self, parts: Sequence[_Read]) -> None:
-        """Merge some operations, and update the records and the graph accordingly."""
+        """Merge some of the operations, and update the records and the graph to match."""
         registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
         op_ids = json.dumps([part.came.op_id for part in parts])
         same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
@@ -151,8 +151,8 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Keys whose shown state may have changed: keys of others, with the replaced heads, and keys
-        # of this user, with the previous head.
+        # Changed keys: `_theirs` are keys of others, `_was` has the replaced heads, and `_mine` has
+        # the previous heads of this user's keys.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -165,19 +165,19 @@ class _Batch:
         self._show()
 
     def _blank_purged(self) -> None:
-        """Blank statements that came with their purge or after it: nothing shows or keeps them."""
+        """Blank own statements that arrived together with their purge, or after the purge."""
         key_of = {wire.key_of(DISMISSAL, {"of": key}): key for key in self._mine}
         for name, register in heads.of_keys(self._c, key_of).items():
             purge = heads.current(head for head in register if head.is_own and head.value)
             if purge is None or not purge.stated.get("purged"):
                 continue
             for head in self._own_at(key_of[name]):
-                if head.value and head.clock < purge.clock:  # later ones were stated again
+                if head.value and head.clock < purge.clock:  # not if stated again later
                     self._keep(head._replace(value="", payload=""))
         heads.put(self._c, self._put.values())
 
     def _replace_unread(self, parts: Sequence[_Read]) -> None:
-        """Remove unreadable operations that their author has replaced since."""
+        """Remove unreadable operations that their author has meanwhile replaced."""
         stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
         unread = {head.op_id: head for head in (*stored, *self._put.values())}
         unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
@@ -193,7 +193,7 @@ class _Batch:
         operation = part.own or part.came
         is_hidden = part.came.kind == wire.SEALED and part.own is None
         if is_hidden and self._kind == "project" and part.came.author != self._tie.member:
-            return  # this operation is meant for another member's machines
+            return  # only another member's machines can read the operation
         stored = self._ids.get(operation.op_id)
         if not _is_known(part.came) or is_hidden:
             if stored is None:
@@ -201,11 +201,11 @@ class _Batch:
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
-        # A sealed key differs here, and the key of a demand may.
+        # In a sealed operation and in a demand, the received key may differ from the local key.
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
-            return  # another operation reused this id after the server was reset
+            return  # after a reset of the server, another operation got this id
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -229,7 +229,7 @@ class _Batch:
         if value is None:
             return
         if operation.author == self._tie.member:
-            # An own operation whose acknowledgement was lost may have been replaced here since.
+            # If its acknowledgement was lost, an own operation may already be replaced here.
             if any(operation.op_id in own_head.base for own_head in self._own_at(operation.key)):
                 return
             if self._repeats_own(operation):
@@ -249,7 +249,7 @@ class _Batch:
             space.note(self._c, space.CLOCK, head.clock)
         before = heads.current(self._own_at(head.key))
         for sibling in self._at(head.key):
-            # An equal statement that was made here before the log was read.
+            # An equal statement may have been made here before this operation was read.
             repeats = sibling.is_own and _is_unknown(sibling) and sibling.value == value
             unproved = sibling.state == heads.THEIRS and sibling.author == operation.author
             if (repeats and head.op_id not in sibling.base) or (
@@ -260,7 +260,7 @@ class _Batch:
             self._mine.setdefault(head.key, before)
 
     def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
-        """Return the value to store; None if the operation is refused because of its value."""
+        """Return the value to store, or None after refusing the operation because of its value."""
         if operation.value is None:
             return ""
         value = read(operation.kind, operation.key, dict(operation.value))
@@ -273,8 +273,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Accept an unproved operation under this user's name as own if a local statement is equal,
-        as after a database was lost and rebuilt from its journal.
+        """Return True after accepting an unproved operation under this user's name as own, because
+        an equal statement is here: a database was lost and rebuilt from its journal.
         """
         if operation.value is None:
             return False
@@ -290,7 +290,7 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head unless replaced, and drop what it replaces; return True after any change."""
+        """Add a head unless it is replaced; drop heads that it replaces. Return True if changed."""
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)
@@ -301,7 +301,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Handle an operation that is stored already; an own operation is thereby acknowledged."""
+        """Handle an operation that is already stored, which acknowledges an own operation."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
@@ -311,7 +311,7 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Apply a demand to erase a key: of its author, or of the owner for all but this user."""
+        """Apply a demand to erase a key, for its author or, by an owner, for all other members."""
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)
@@ -355,7 +355,7 @@ class _Batch:
         self._gone[head.op_id] = None
 
     def _show(self) -> None:
-        """Update records and graph to match the heads of the changed keys."""
+        """Update the records and the graph to show the current heads of the changed keys."""
         project = self._memory.project.name if self._memory.project else ""
         if self._theirs:
             changed = {key: self._at(key) for key in self._theirs}
@@ -363,7 +363,7 @@ class _Batch:
         again: dict[str, None] = {}
         registers = {key: self._own_at(key) for key in self._mine}
         now = {key: heads.current(register) for key, register in registers.items()}
-        # Withdrawals first: the name of a merged entity is then free to become an alias.
+        # Withdrawals come first, so that a merged entity's name can become an alias.
         for key in sorted(now, key=lambda key: bool((head := now[key]) and head.value)):
             own.show(self._c, self._mine[key], now[key], self._by.at)
         for key, register in registers.items():
@@ -379,7 +379,7 @@ class _Batch:
 
 
 def _is_unknown(head: Head) -> bool:
-    """Return True for an own operation that no other machine of this user can have read yet."""
+    """Return True for an own operation that the user's other machines cannot have read yet."""
     return head.state == heads.WAITING and head.payload != heads.AGAIN
 
 

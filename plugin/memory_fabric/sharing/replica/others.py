@@ -1,9 +1,9 @@
-"""Statements of other members, stored as records of others (docs/decisions/0046) and as rows of the
-graph with their author's name.
+"""Statements of other members, stored as records of others (docs/decisions/0046), and as rows of
+the graph with the member's name.
 
-An observation or relation is stored once, whoever states it: this user's own row is left unchanged,
-and a row of others has the member's name and the trust `foreign`. Others' aliases are not used,
-because they would redirect this user's statements to another entity.
+Each observation or relation is stored once. If the user states it, too, the user's row is left
+unchanged; other rows have the member's name and the trust `foreign`. Aliases of other members are
+ignored, because they would redirect this user's statements to another entity.
 """
 
 import json
@@ -23,12 +23,12 @@ from memory_fabric.text import name_key
 
 Said = dict[str, Any]
 BY = Provenance(OTHERS, trust=others_effects.TRUST)
-# The key in `meta` of the space's owners, as JSON, and a query for the heads with their rules.
+# The key in `meta` for the list of the space's owners, and the condition that selects rules.
 OWNERS = "team owners"
 RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
-# The prefix of the keys of records.
+# The prefix of all keys of records.
 _OF_RECORDS = wire.key_of_record("")
-# The query names its index, because the planner would read every row of the state.
+# The query names its index; without it, the planner would read all rows with this state.
 _CLOSED = (
     "SELECT key FROM team_heads INDEXED BY team_heads_closed WHERE state = 'theirs' "
     "AND kind = 'record' AND value <> '' AND json_extract(value, '$.superseded_by')"
@@ -42,8 +42,8 @@ def show(
     project: str,
     by: Provenance,
 ) -> None:
-    """Store the statements of these keys' heads, and delete those that no member makes any more.
-    `was` contains replaced heads of these keys, with their values.
+    """Store the statements in the heads of the changed keys, and delete those that no member makes
+    any more. `was` maps keys to replaced heads with their values.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, project, by)
@@ -56,14 +56,14 @@ def show(
             graph.show(head)
             is_any = True
         elif named := was.get(key) or next((said for said in register if said.value), None):
-            # Also if nothing was replaced: a withdrawal may not know which operation it withdraws.
+            # Even if nothing was replaced: a withdrawal need not list what it withdraws.
             graph.drop(named)
     if is_any:
         others_effects.note_any(c)
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Stop owners' rules from asking at tool calls; the records are kept."""
+    """Remove the conditions of owners' rules, so that they no longer ask at tool calls."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -71,18 +71,18 @@ def silence(c: sqlite3.Connection) -> None:
 
 
 def remove_all(c: sqlite3.Connection) -> None:
-    """Remove members' statements, except those that a shared journal also has."""
+    """Remove the statements of all members, except those that a shared journal has, too."""
     theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"
     _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
     c.execute("DELETE FROM relations WHERE said_by <> ''")
     c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {IS_ORPHAN}")
-    # This user's own statements refer to the remaining entities.
+    # The entities that remain belong to this user now, whose statements refer to them.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
 def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provenance) -> None:
-    """Remove members' statements in domains that have been isolated since."""
+    """Remove the statements of members that are in an isolated domain."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
         if head.stated.get("domain") in isolated:
@@ -96,7 +96,7 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
 def _show_records(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
 ) -> bool:
-    """Store or delete the records of these keys; return True if any record was stored."""
+    """Store or delete the records of the changed keys; return True if any was stored."""
     stored = _stored(c, changed)
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     row = c.execute("SELECT value FROM meta WHERE key = ?", (OWNERS,)).fetchone()
@@ -106,7 +106,7 @@ def _show_records(
     for key, register in changed.items():
         id_ = key.removeprefix(_OF_RECORDS)
         old = stored.get(id_)
-        # An owner's rule has priority over another member's copy of its id.
+        # An owner's rule has priority over another member's record with the same id.
         rules = [head for head in register if head.author in owners and _is_rule(head)]
         author = old.author if old is not None else ""
         head = _shown(rules, author) or _shown(register, author)
@@ -133,7 +133,7 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return a record's evidence: released words, an owner's rule, the user's confirmation."""
+    """Return a record's evidence: quoted words, an owner's rule, and the user's confirmation."""
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
     if head.author in owners and _is_rule(head):
@@ -144,7 +144,7 @@ def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
-    """Return records that arrived before their successors, each with the id of its successor."""
+    """Return the records that these successors replace, each with the id of its successor."""
     keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
     stored = _stored(c, keys)
     closed = []
@@ -163,8 +163,8 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show for a key on which several members may have stated a value. The
-    member shown so far has priority, so that no other member displaces a record by its id.
+    """Return the head to show if several members have stated a value under one key. The member
+    shown so far has priority, so that nobody can displace a record by using its id.
     """
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
@@ -181,7 +181,7 @@ def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
 
 
 class _Graph:
-    """Writer of the graph rows that other members state."""
+    """Writes the statements of other members to the graph."""
 
     def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -189,7 +189,7 @@ class _Graph:
         self._entities: dict[str, int | None] = {}
 
     def show(self, head: Head) -> None:
-        """Store the row that a head states, unless the user has forgotten the row here."""
+        """Store the row that a head states, unless the user has forgotten that row here."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
@@ -197,15 +197,15 @@ class _Graph:
             show_row(self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
-        """Remove a row that no member states any more, but keep this user's own row."""
+        """Remove a row that no other member states any more, unless this user states it."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             _, drop_row = _ACTIONS[head.kind]
             drop_row(self, value)
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if a member states this exact row, and the head states it in a longer text,
-        which became equal when it was shortened or sanitised and therefore has another key.
+        """Return True if the head's text was shortened or sanitised to this row, and so has another
+        key, while another head states exactly this row.
         """
         exact = wire.key_of(head.kind, value)
         return exact != head.key and self._is_stated(exact)
@@ -254,7 +254,7 @@ class _Graph:
 
     def _drop_entity(self, value: Said) -> None:
         self._remove_orphan(value["name"])
-        # This user's own statements may still refer to the entity.
+        # If this user's statements refer to the entity, it now belongs to this user.
         self._c.execute(
             "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
             "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id "
@@ -264,7 +264,7 @@ class _Graph:
         )
 
     def _drop_observation(self, value: Said) -> None:
-        # Find the entity by this name or, after entities were merged, by an alias.
+        # After entities were merged, the name may be an alias of another entity.
         entity = rows.variant_id(self._c, value["entity"])
         if entity is None:
             return
@@ -284,9 +284,9 @@ class _Graph:
     def _entity(
         self, name: str, value: Said, author: str, kind: str = rows.UNKNOWN_TYPE
     ) -> int | None:
-        """Return the entity's row id, adding the row under the member's name; None if forgotten."""
+        """Return the entity's row id, adding a missing row for the author; None if forgotten."""
         if name not in self._entities:
-            # After entities were merged here, their names are aliases.
+            # After entities were merged here, the name may be an alias.
             by_alias = "SELECT entity FROM aliases WHERE key = ?"
             row = self._c.execute(by_alias, (name_key(name),)).fetchone()
             self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)
@@ -302,14 +302,14 @@ class _Graph:
             self._remove_orphan(name)
 
     def _remove_orphan(self, name: str) -> None:
-        """Remove an entity of others that has no observations or relations."""
+        """Remove an entity of another member if it has no observations and no relations."""
         theirs = "SELECT 1 FROM entities WHERE name = ? AND said_by <> ''"
         if self._c.execute(theirs, (name,)).fetchone():
             rows.remove(self._c, rows.nothing() | {"entities": rows.orphans(self._c, [name])})
             self._entities.pop(name, None)
 
 
-# The methods that store and delete a row of each kind.
+# For each kind of row, the methods that store and delete it.
 _ACTIONS: dict[str, tuple[Callable[[_Graph, Said, str], None], Callable[[_Graph, Said], None]]] = {
     wire.ENTITY: (_Graph._show_entity, _Graph._drop_entity),
     wire.OBSERVATION: (_Graph._show_observation, _Graph._drop_observation),

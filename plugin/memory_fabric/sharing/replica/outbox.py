@@ -1,4 +1,4 @@
-"""Operations of this user on their way to a shared log: created, listed, acknowledged, refused.
+"""This user's operations on their way to a shared log: created, listed, acknowledged, refused.
 
 Functions with a database raise StoreUnavailable and DeadlinePassed.
 """
@@ -18,28 +18,28 @@ from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 
-# Selects others' statements that were forgotten here: their key, the tombstone's key and time.
+# Selects others' statements that were forgotten here, with the tombstone's key and time.
 _FORGOTTEN = (
     "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
     "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "
     "THEN 'e' || substr(t.id, 7) WHEN t.id LIKE 'observation:%' THEN 'o' || substr(t.id, 12) "
     "ELSE 'r:' || t.id END AND h.state = ? GROUP BY h.key"
 )
-# Rows per transaction: a hook that writes at the same time waits for at most one transaction.
+# The number of rows in one transaction, for which a hook that writes may have to wait.
 BATCH = 200
-# The most earlier states that an operation lists; machines that know none see a conflict.
+# The maximum length of a base; a machine that has none of these operations sees a conflict.
 MAX_BASE = 100
-# The key of a demand that erases only replaced operations, not a key.
+# The key of a demand to erase only operations that were replaced.
 REPLACED = "p:replaced"
-# Bytes of a payload besides its value and the ids in its base.
+# The size of a payload without its value and the ids in its base.
 _FRAME_BYTES = 1024
 _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Create waiting operations for changed rows; return how many. Uses no network. A row whose
-    value equals this user's statement in the log needs no operation. At most `limit` rows are
-    checked. After an error, earlier rows are committed.
+    """Create waiting operations for changed rows; return their number. Uses no network. No
+    operation is created for a row whose value is already in the log. At most `limit` rows are
+    checked. If an error occurs, the rows before it are committed.
     """
     total = 0
     while limit > 0 and space.tie_of(database.connection) is not None:
@@ -54,12 +54,12 @@ def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int
 def settle_within(
     memory: Memory, kind: str, c: sqlite3.Connection, limit: int = -1
 ) -> tuple[int, int]:
-    """Create operations within the caller's transaction; return how many, and rows checked."""
+    """Create operations in the caller's transaction; return (operations created, rows checked)."""
     tie = space.tie_of(c)
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
-    # Giving another's entity an alias counts as stating the entity.
+    # If the user gave another member's entity an alias, the user states that entity, too.
     named = "SELECT entity FROM aliases"
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
@@ -75,21 +75,21 @@ def settle_within(
         if not value and any(head.is_theirs for head in register):
             unstated[key] = register
         current = heads.current(head for head in register if head.is_own)
-        # Only a change resolves a conflict of several heads.
+        # An unchanged value must not resolve a conflict between several heads.
         if value != (current.value if current else "") or (
             current is not None and current.state == heads.UNSENT
         ):
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # this user no longer states anything under these keys
+    if unstated:  # show what other members state instead of this user
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project, others.BY._replace(at=ids.timestamp()))
     return len(batch.made), len(due)
 
 
 def settle_dismissals(database: Database) -> None:
-    """Tell the user's other machines which statements of others were forgotten or readmitted."""
+    """Tell the user's other machines which statements of others are forgotten, or no longer."""
     c = database.connection
     if not space.value(c, space.PROVED):
         return
@@ -113,10 +113,10 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return operations that the server has not acknowledged, oldest first. An operation of kind
-    `purge` demands that the server erases its key: it is not appended to the log but passed to the
-    server's erase function, and then acknowledged like the others. Demands are returned separately
-    from other operations, because later operations must not be erased too.
+    """Return the oldest operations that the server has not acknowledged. An operation of kind
+    `purge` demands that the server erases a key: it is passed to the server's erase function
+    instead of being appended, and then acknowledged. The result has either only demands or none,
+    because a demand must not erase later operations.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -124,29 +124,29 @@ def waiting(database: Database, limit: int) -> list[TeamOperation]:
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
-    """Mark these operations as stored by the server."""
+    """Mark operations as stored by the server."""
     query = (
         "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' END, "
         "payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')"
     )
-    # One update per id: with several ids, the planner would read every waiting row.
+    # One update per id: for a list of ids, the planner would read every waiting row.
     with database.transaction() as c:
         c.executemany(query, ((op_id,) for op_id in op_ids))
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
-    """Mark an operation as refused by the server, until a change of its row creates another one."""
+    """Mark an operation as refused by the server; a later change of its row creates a new one."""
     query = "UPDATE team_heads SET state = ?, payload = ? WHERE op_id = ? AND state = 'waiting'"
     with database.transaction() as c:
         c.execute(query, (heads.UNSENT, reason[:500], op_id))
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Make the server erase everything under these own keys; return the number of keys. The keys
-    are also withdrawn for this user's other machines; with `here`, these purge the same. A row that
-    still exists, for example without some words, is stated again by `settle`. The demand precedes
-    the withdrawal, because other members use it to erase their copies. The server also erases
-    operations that this user replaced earlier, so a demand for these is always added.
+    """Create demands that the server erases all operations under these own keys; return the number
+    of keys. The keys are also withdrawn on this user's other machines; with `here`, these purge
+    them, too. If a row still exists, for example without some words, `settle` will state it again.
+    A demand precedes the withdrawal, because other members need it to erase their copies. A further
+    demand erases operations that this user replaced earlier.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -157,7 +157,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # The dismissal comes first, so that these machines do not ask about the demand.
+                # The dismissal comes first, so that the other machines do not ask about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)
@@ -167,7 +167,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Make the log erase this user's earlier statements; first compare all if `look_again`."""
+    """Make the log erase this user's replaced statements; `look_again` first checks all rows."""
     if look_again:
         with database.transaction() as c:
             space.mark_all(c)
@@ -177,7 +177,7 @@ def erase_replaced(memory: Memory, database: Database, *, look_again: bool = Fal
 
 
 class _Batch:
-    """Operations created in one transaction, each with the next reading of the clock."""
+    """Operations created in one transaction, each with the next reading of the logical clock."""
 
     def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
         self._c, self._tie = c, tie
@@ -189,20 +189,20 @@ class _Batch:
         self.made.append(self._head(PURGE, key))
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
-        """Make this user's other machines forget, or purge, the statements under a key."""
+        """Make the user's other machines forget, or purge, the statements under a key."""
         whole = {"of": key, **value}
         name = wire.key_of(wire.DISMISSAL, whole)
         register = heads.of_keys(self._c, [name]).get(name, ())
         self.state(wire.DISMISSAL, name, heads.text_of(whole), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[Head]) -> None:
-        """State a value by an operation that replaces this user's own heads of a key."""
+        """Create an operation that states a value and replaces this user's own heads of the key."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
             if head.is_own or unproved:
-                # If an operation is replaced before a machine reads it, that machine sees only the
-                # successor, which therefore also lists what the replaced operation had replaced.
+                # A machine may read only this operation, but not the one it replaces. So it also
+                # lists what that operation has replaced.
                 base |= dict.fromkeys((*head.base, head.op_id))
         base.pop(wire.KEPT, None)
         is_gone = kind == wire.RECORD and not value
@@ -215,13 +215,13 @@ class _Batch:
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
         mine = [head for head in register if head.is_own]
-        # Replaced heads that have not come back from the log yet are kept as PAST, for their ids.
+        # Replaced heads that the log has not returned yet are kept as PAST, to recognise their ids.
         coming = [head for head in mine if head.state == heads.SENT and not head.seen]
         heads.remove(self._c, [head.op_id for head in mine if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
 
     def store(self) -> None:
-        """Store the created operations and the clock's last reading."""
+        """Store the created operations and the last reading of the clock."""
         heads.put(self._c, self.made)
         if self.made:
             space.note(self._c, space.CLOCK, self._reading)
@@ -234,11 +234,11 @@ class _Batch:
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return changed rows as (kind, key); all of them for a negative limit. Entities come before
-    the statements about them, and a record's successor before the record that it closes.
+    """Return up to `limit` changed rows as (kind, key), or all if it is negative. Entities come
+    before statements about them, and a record's successor before the record that it replaces.
     """
     due: list[tuple[str, str]] = []
-    # One query per kind, in the order of the table's primary key, so that no batch needs sorting.
+    # One query for each kind, in the order of the primary key, so that nothing is sorted.
     for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
         room = limit - len(due) if limit >= 0 else -1
         due += c.execute(
@@ -248,8 +248,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """Check every row again if the isolated domains have changed. In newly isolated domains, remove
-    other members' statements, and withdraw this user's statements and erase them on the server.
+    """If the isolated domains have changed, check all rows again. In newly isolated domains, remove
+    the statements of other members, and withdraw and erase on the server those of this user.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -264,10 +264,10 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` create new operations, which replace everything that was sent before: without a
-    proof by a key, this user's other machines treat operations as another member's.
+    """Make `settle` create new operations with a proof, which replace everything sent before.
+    Without a proof, this user's other machines treat operations as another member's.
     """
-    # No row has the value {}.
+    # No row has the value {}, so each row now differs from what was sent.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:
         c.execute(query, (heads.SENT, PURGE))
