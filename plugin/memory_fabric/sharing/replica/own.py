@@ -1,5 +1,5 @@
-"""This user's own rows: their outgoing values, redacted and without absolute paths, and operations
-from another machine, applied as if stated here.
+"""This user's own rows: the values in which they are sent, redacted and without absolute paths, and
+operations from the user's other machines, applied as if the user had stated them here.
 """
 
 import json
@@ -21,27 +21,27 @@ from memory_fabric.store.operations import rows
 from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
-# The scope of the records that each kind of database exchanges.
+# For each kind of database, the scope of the records that it exchanges.
 SCOPES = {"project": "team", "user": "user"}
-# Fields of a line in decisions.jsonl that other users read (sharing.git.claims_read).
+# Record fields that other users read in a line of decisions.jsonl (sharing.git.claims_read).
 CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category domain "
     "confidence created_at valid_from valid_to superseded_by status scope"
 ).split()
-# Fields that are used only if the operation is proved to be this user's own.
+# Record fields that a machine accepts only from operations proved to be the user's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (
     models.WHEN, models.ALSO, models.UNSAID, QUOTATION, models.CONTRADICTS, models.EFFECT,
     models.LIFTED, models.CONFIRMED, "noted", RELEASED, FOR_TEAM,
 )  # fmt: skip
-# What may precede an absolute path: not a part of a longer path or word, except for the beginning
-# of a URL or a one-letter option (-I/usr/include).
+# What may precede an absolute path: the beginning of a URL, a one-letter option (-I/usr/include),
+# or anything that does not belong to a longer path or word.
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
-# Ids and times, in which no path is replaced.
+# Fields with ids and times, in which no paths are replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
-# For each kind of graph row, the query by its identifying names.
+# For each kind of graph row, the query that finds a row by its identifying names.
 _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
-    # An entity that a record brought is stated separately only if it has another name.
+    # An entity that was created for a record is sent separately only if it has aliases.
     wire.ENTITY: (
         rows.entities,
         "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN (SELECT entity FROM aliases))",
@@ -55,7 +55,7 @@ _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
         "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' AND r.said_by = ''",
     ),
 }
-# Finds the other entities that have a name as their alias.
+# Finds other entities that have this name as an alias.
 _HOLDERS = (
     "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE a.key = ? AND e.name <> ?"
@@ -63,17 +63,17 @@ _HOLDERS = (
 
 
 class Outgoing:
-    """The values of one database's rows in the form in which they may be sent."""
+    """Converts the rows of one database to values that may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words`, send the user's own words: they are released, or no one else reads them."""
+        """With `words`, include the user's words: released, or for this user's machines only."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return the wire key of a row in `team_due`, and its value to send or None."""
+        """Return the log's key for a row in `team_due`, and the value to send, or None for none."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):
@@ -84,7 +84,7 @@ class Outgoing:
             return wire.key_of_record(key), value
         names = json.loads(key)
         find, condition = _ROWS[kind]
-        # A key is a digest of the names as its readers see them.
+        # A key is a digest of names in the form in which they are sent.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
         wire_key = wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], plain, strict=True)))
         for row in find(c, condition, tuple(names)):
@@ -105,15 +105,15 @@ class Outgoing:
         return write.cleaned({**value, **each_text(free, self._without_places)})
 
     def _without_places(self, text: str) -> str:
-        """Return a text without absolute paths below the folders of this machine."""
+        """Return a text in which absolute paths in known folders of this machine are shortened."""
         for pattern, instead in self._places if "/" in text or "\\" in text else ():
             text = pattern.sub(partial(_shortened, instead), text)
         return text
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
-    """Return the value of a record on the wire; with `words`, including the user's own words.
-    Released words, and the condition of a rule for everybody, are fields of their own.
+    """Return a record as a value to be sent; with `words`, including the user's own words. Released
+    words, and the condition of a rule for everybody, are separate fields.
     """
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
@@ -129,8 +129,8 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns for the folders of this machine, deepest first, with their replacements: `.`
-    for the project's folder, below which paths become relative, and `~` for the user's home.
+    """Return patterns for known folders of this machine, deepest first, with their replacements:
+    `.` for the project's folder (paths in it become relative), and `~` for the user's home.
     """
     settings, project = memory.settings, memory.project
     inside = {project.root, settings.project_dir} if project else set()
@@ -145,25 +145,25 @@ def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
 def _shortened(instead: str, match: re.Match[str]) -> str:
     after = match.string[match.end() : match.end() + 1]
     if not match["sep"]:
-        # A longer name with the same beginning belongs to another folder.
+        # If the name goes on (`/home/ann` in `/home/anna`), it is another folder.
         return match.group() if after and (after.isalnum() or after in "_-") else instead
     return "" if instead == "." and (after.isalnum() or after in "._-") else instead + match["sep"]
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return the folder as written and with links resolved; root folders are left out."""
+    """Return a folder's path as written and with links resolved, without the file system's root."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
 
 def tombstone_of(key: str) -> str:
-    """Return the id of the tombstone for statements under a key."""
+    """Return the id that the tombstone of statements under this key has."""
     prefix, _, name = key.partition(":")
     return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
-    """Change the row of an own key to the value of its current head, as a logged operation."""
+    """Change an own key's row from the previous head's value to the current one, and log that."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
@@ -176,8 +176,8 @@ def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) 
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return the wire key of a graph row in `team_due` that no longer exists; '' if the row exists,
-    or if its names cannot be sent unchanged.
+    """Return the log's key for a graph row in `team_due` that no longer exists; '' if the row
+    exists, or if its names are changed when they are sent.
     """
     names = json.loads(key)
     find, condition = _ROWS[kind]
@@ -188,7 +188,7 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement of this user on another machine, to be applied here with its provenance there."""
+    """A statement of this user on another machine, applied here with its provenance from there."""
 
     def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
         self.c, self.value = c, value
@@ -198,7 +198,7 @@ class _Stated:
         self._by = models.Provenance(
             source if isinstance(source, str) and source else "cli",
             trust=trust if trust in models.TRUST_ORDER else "tool",
-            # `undo` reverts the last local change, not a change by another machine.
+            # `undo` reverts changes made here, not changes from another machine.
             origin=models.OTHER_MACHINE,
             at=str(value.get("created_at") or at),
             domain=str(value.get("domain") or "general"),
@@ -207,11 +207,11 @@ class _Stated:
     def say_record(self) -> None:
         id_ = self.value["id"]
         stored = records.find(self.c, "id = ?", (id_,))
-        # Session and agent are known only on the machine on which the record was stated.
+        # The session and the agent of a record are known only where it was stated.
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            # The user's words stay on the machine on which they were typed, even if not sent.
+            # Keep the user's words on the machine where they were typed, even if they are not sent.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(
@@ -219,13 +219,13 @@ class _Stated:
                 agent=stored_record.agent,
                 evidence={**local_evidence, **record.evidence},
             )
-        # Lift the tombstone of a record that was restored on another machine.
+        # If another machine restored the record, remove its tombstone here.
         buried = list(map(list, self.c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))))
         if buried:
             self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
-        # Close or reopen the record to match the received value.
+        # Replace or restore the record according to the received value.
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
@@ -235,12 +235,12 @@ class _Stated:
 
     def withdraw_record(self) -> None:
         id_ = self.value["id"]
-        if self.value["is_kept"]:  # others may state its text here, which is not forgotten
+        if self.value["is_kept"]:  # the text is not forgotten: others may state it here
             self._apply("tombstones", {"add": [[id_, 0, self._by.at]], "remove": []})
         self._apply("forget", {"ids": [id_]})
 
     def dismiss(self) -> None:
-        """Forget others' statements under a key, now and in the future."""
+        """Forget the statements of others under a key, and refuse them in the future."""
         key = self.value["of"]
         for head in heads.of_keys(self.c, [key]).get(key, ()):
             said = head.stated or {}
@@ -255,7 +255,7 @@ class _Stated:
         self._apply("tombstones", {"add": [buried], "remove": []})
 
     def readmit(self) -> None:
-        """Lift the tombstone of others' statements that were forgotten."""
+        """Remove the tombstone of others' forgotten statements, to accept them again."""
         id_ = (tombstone_of(self.value["of"]),)
         buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
         self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
@@ -267,7 +267,7 @@ class _Stated:
         self.c.execute(query, (kind, self.value["domain"], self.value["created_at"], name))
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for alias in sorted(wanted - {name}):
-            # If two machines gave the same alias to different entities, the later one wins.
+            # If two machines gave one alias to different entities, the later statement counts.
             holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
             if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
                 for (holder,) in holders:
@@ -281,7 +281,7 @@ class _Stated:
             self._change_aliases("alias", name, {alias})
 
     def _rank(self, name: str) -> tuple[str, str]:
-        """Return the sort key of the last statement of this user's machines about an entity."""
+        """Return the sort key of the last statement that this user made about an entity."""
         key = wire.key_of_entity(name)
         register = heads.of_keys(self.c, [key]).get(key, ())
         head = heads.current(one for one in register if one.is_own)
@@ -293,7 +293,7 @@ class _Stated:
 
     def withdraw_entity(self) -> None:
         self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
-        # An entity with local statements is kept, and stated again.
+        # If local statements keep the entity, it is due to be sent again.
         present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
         self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (self.value["name"],))
 
@@ -303,7 +303,7 @@ class _Stated:
             self._create_entity(name, rows.UNKNOWN_TYPE)
         additions = [{"entityName": name, "contents": [self.value["text"]]}]
         self._apply("add_observations", {"observations": additions})
-        # An observation that both machines stated gets the provenance of the later statement.
+        # If both machines stated an observation, it gets the later statement's provenance.
         changed = (self._by.trust, self._by.source, self._by.domain, self._by.at)
         self.c.execute(
             "UPDATE observations SET trust = ?, source = ?, domain = ?, created_at = ? "
@@ -331,14 +331,14 @@ class _Stated:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
-        """Remove an entity that was withdrawn before the last statement about it was."""
+        """Remove an entity that was withdrawn earlier, if this was the last statement about it."""
         key = wire.key_of_entity(name)
         register = heads.of_keys(self.c, [key]).get(key, ())
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})
 
     def _apply(self, kind: str, payload: Value) -> None:
-        """Apply and log an operation; if it does not fit the stored rows, change nothing."""
+        """Apply and log an operation; change nothing if it does not fit the stored rows."""
         operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
         self.c.execute("SAVEPOINT said")
         try:
@@ -349,7 +349,7 @@ class _Stated:
             self.c.execute("RELEASE said")
 
 
-# The methods that apply and withdraw a value of each kind.
+# For each kind of value, the methods that apply and withdraw it.
 _ACTIONS: dict[str, tuple[Callable[[_Stated], None], Callable[[_Stated], None]]] = {
     wire.RECORD: (_Stated.say_record, _Stated.withdraw_record),
     wire.ENTITY: (_Stated.say_entity, _Stated.withdraw_entity),

@@ -1,5 +1,5 @@
-"""The link of a database to a space of a shared log: the user's member name, the log position, and
-open questions to the user about demands to erase own words and about conflicts of machines.
+"""The link of a database to a space of a shared log: the user's name as a member, the position in
+the log, and questions to the user about demands to erase own statements and about conflicts.
 
 Functions with a database raise StoreUnavailable and DeadlinePassed.
 """
@@ -19,18 +19,18 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# The key in `meta` if operations carry a proof; its value is PRIVATE if no one else reads them.
+# The key in `meta` that is set if operations carry a proof; PRIVATE if only the user reads them.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
-# Selects keys on which machines of this user differ; only keys with several operations can.
+# Selects the keys on which the user's machines differ; each has several operations.
 _DIFFERING = (
     "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') "
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# The fields of `Counts` that count rows in a state of the same name.
+# The fields of `Counts` that are the number of operations in the state of the same name.
 _COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKED)
-# Selects rows that may be sent, as (kind, key of `team_due`); `settle` checks each of them.
+# Select the rows that may be sent, as (kind, key) for `team_due`; `settle` checks each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
     "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
@@ -44,7 +44,7 @@ _TRAVELLING = (
 
 
 class Tie(NamedTuple):
-    """The space of a database, this user's member name in it, and the id of this machine."""
+    """A database's space, this user's name as a member of the space, and the id of this machine."""
 
     space: str
     member: str
@@ -52,11 +52,11 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The state of a linked database in numbers: rows that are `due` to be sent; operations that
-    are `waiting` for the server, that it refused (`unsent`), `unread` until a later release or a
-    key, and unusable (`refused`); keys on which machines of this user differ (`conflicts`), and own
-    keys that another member demands to erase (`asked`). `records` counts members' records by
-    member; `oldest` is the time of the oldest waiting operation.
+    """The state of a linked database in numbers. Rows are `due` to be sent. Operations are
+    `waiting` for the server, refused by it (`unsent`), `unread` until a later release or a key can
+    read them, or unusable (`refused`). `conflicts` counts the keys on which the user's machines
+    differ, `asked` the own keys that another member demands to erase. `records` counts the records
+    of each other member; `oldest` is the time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -71,7 +71,7 @@ class Counts(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A member's demand to erase this user's statement under a key; `text` is the statement."""
+    """A demand of the member `by` to erase this user's statement under a key, and its `text`."""
 
     key: str
     by: str
@@ -80,8 +80,8 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which machines of this user differ: the shown statement, and the other statements.
-    An empty text means that the statement was withdrawn; `at` is the time of the shown operation.
+    """A key on which the user's machines differ: the text that is shown, and the other texts. An
+    empty text means that the statement was withdrawn. `at` is the time of the shown operation.
     """
 
     key: str
@@ -91,10 +91,10 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Link a database to a space; return False if it was already linked to the same space. All rows
-    that may be sent are then due; read the log before calling `settle`, so that this user's earlier
-    operations (of a lost or restored database) are known first. `origin` is an id of this machine
-    that should outlive its databases.
+    """Link a database to a space; return False if it is already linked to this space. All rows that
+    may be sent are then due. Read the log before calling `settle`, so that earlier operations of
+    this user (from a lost or restored database) are known. `origin` is an id of this machine that
+    should outlive its databases.
     """
     before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
@@ -112,7 +112,7 @@ def begin(database: Database, space: str, member: str, origin: str = "") -> bool
 
 
 def end(database: Database, *, keep: bool) -> None:
-    """Unlink a database; unless `keep`, remove other members' statements."""
+    """End the link of a database; unless `keep`, remove the statements of other members."""
     with database.transaction() as c:
         c.executemany("DELETE FROM meta WHERE key = ?", ((mark,) for mark in _MARKS))
         if keep:
@@ -124,24 +124,26 @@ def end(database: Database, *, keep: bool) -> None:
 
 
 def tie_of(c: sqlite3.Connection) -> Tie | None:
-    """Return the link of the database behind a connection; None if it is in no space."""
+    """Return the link of a connection's database, or None if the database has no link."""
     space_tie = Tie(*(value(c, name) for name in (TEAM_SPACE, MEMBER, ORIGIN)))
     return space_tie if space_tie.space else None
 
 
 def position(database: Database) -> Position:
-    """Return the position up to which the log was read."""
+    """Return the position up to which this database has read the log."""
     stored = value(database.connection, POSITION)
     return Position(*json.loads(stored)) if stored else Position()
 
 
 def set_position(c: sqlite3.Connection, to: Position) -> None:
-    """Store the position up to which the log was read."""
+    """Store the position up to which this database has read the log."""
     note(c, POSITION, json.dumps(list(to)))
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read the whole log and resend all own operations, after a reset."""
+    """Make the next exchange read the log from its beginning and resend all of this user's
+    operations, because the log was reset or moved.
+    """
     with database.transaction() as c:
         set_position(c, Position(epoch))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
@@ -151,8 +153,8 @@ def forget_position(database: Database, epoch: int) -> None:
             "END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.AGAIN, *states),
         )
-        # Statements that were made after their key was erased get new ids: the demand is sent again
-        # before them, and erases everything that the log has under the key.
+        # The demand to erase a key, which is now sent again, erases everything that the log has
+        # under the key. Statements made after the first demand get new ids, and so are sent again.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -175,7 +177,7 @@ def counts(database: Database) -> Counts:
     )
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
-        # The query names its index: the planner would read all rows of the state for each record.
+        # The query names its index; else the planner would read all rows in this state each time.
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h INDEXED BY team_heads_by_key "
         "WHERE h.key = 'r:' || r.id AND h.state = ?) "
         "GROUP BY author ORDER BY count(*) DESC, author",
@@ -191,13 +193,13 @@ def counts(database: Database) -> Counts:
 
 
 def number_of(database: Database, state: str) -> int:
-    """Return how many operations are in a state of `heads`; cheaper than `counts`."""
+    """Return the number of operations in one state (see `heads`); this is cheaper than `counts`."""
     row = database.row("SELECT count(*) FROM team_heads WHERE state = ?", (state,))
     return int(row[0]) if row else 0
 
 
 def asked(database: Database) -> list[Asked]:
-    """Return other members' demands that wait for the user's answer, oldest first."""
+    """Return the demands of other members that await the user's answer, oldest first."""
     demands = heads.where(database.connection, "state = ? ORDER BY made_at", (heads.ASKED,))
     rows = heads.of_keys(database.connection, [demand.key for demand in demands])
     own = (heads.current(head for head in rows[demand.key] if head.is_own) for demand in demands)
@@ -208,14 +210,14 @@ def asked(database: Database) -> list[Asked]:
 
 
 def decline(database: Database, key: str) -> bool:
-    """Keep this user's statement under a key; return False if nobody demanded to erase the key."""
+    """Decline the demands to erase a key; return False if there are none."""
     query = "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?"
     with database.transaction() as c:
         return c.execute(query, (heads.PAST, key, heads.ASKED)).rowcount > 0
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which the user's machines differ, newest first; a change resolves them."""
+    """Return the keys on which the user's machines differ, latest first. A change resolves them."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []
@@ -228,7 +230,7 @@ def conflicts(database: Database) -> list[Conflict]:
 
 
 def _text_of(head: Head | None) -> str:
-    """Return the statement of an operation in short; '' if it withdraws something."""
+    """Return an operation's statement as a short text; '' if the operation is a withdrawal."""
     value = (head.stated if head is not None else None) or {}
     for names in (("what",), ("entity", "text"), ("from", "relationType", "to"), ("name",)):
         if all(name in value for name in names):
@@ -237,13 +239,13 @@ def _text_of(head: Head | None) -> str:
 
 
 def mark_all(c: sqlite3.Connection) -> None:
-    """Mark every row that may be sent as due."""
+    """Mark all rows that may be sent as due."""
     for rows in _TRAVELLING:
         c.execute(f"INSERT OR IGNORE INTO team_due {rows}")
 
 
 def set_owners(database: Database, names: Iterable[str], project: str) -> None:
-    """Store the space's current owners; only their rules for everybody apply here."""
+    """Store the names of the space's owners; only an owner's rules for everybody apply here."""
     owners = json.dumps(sorted(names))
     if value(database.connection, others.OWNERS) == owners:
         return
@@ -254,11 +256,11 @@ def set_owners(database: Database, names: Iterable[str], project: str) -> None:
 
 
 def value(c: sqlite3.Connection, key: str) -> str:
-    """Return a value of `meta`; '' if there is none."""
+    """Return the value of a key in the table `meta`; '' if it has none."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def note(c: sqlite3.Connection, key: str, text: str) -> None:
-    """Set a value in the table `meta`."""
+    """Set the value of a key in the table `meta`."""
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text))

@@ -1,4 +1,4 @@
-"""Others' operations as statements: validated, limited in length, and cleaned of secrets."""
+"""Validation of operations: their statements are limited in length and cleaned of secrets."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,20 +12,20 @@ from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-# The longest name of an entity, its type, a relation's kind and an observation; git sharing has the
-# same limits for parts and texts of records.
+# Maximum lengths of the names of entities, types and relations, and of observations; they are those
+# of parts and texts of records in sharing by git.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
-# What an author releases beside a record: the quoted words, and the condition of a rule.
+# Texts that an author may release with a record: the quoted words, and a rule's condition.
 _RELEASED = {"words": MAX_TEXT_CHARS, "when": MAX_NAME_CHARS}
 _DIGEST_CHARS = 64
-# Fields with validated form: an id beside the name of a secret would look like a secret itself.
+# Fields that are validated, not redacted: an id after the name of a secret would look like one.
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
 
 
 def problem(operation: TeamOperation) -> str:
-    """Return the reason why an operation is malformed; '' if it is well-formed."""
+    """Return the reason why an operation is malformed, or ''."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
         return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
@@ -44,13 +44,13 @@ def problem(operation: TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another's statement in storable form; None if it does not belong to its key. A record
-    has the same fields as in git sharing (`claims_read.record_of`).
+    """Return another member's statement in the form to be stored; None if it does not fit its key.
+    A record has the same fields as in sharing by git (`claims_read.record_of`).
     """
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
         return None
-    # Most statements have no sign of a secret or a code block: search all their texts at once.
+    # Search all texts at once, because most have no sign of a secret or of a code block.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:
@@ -60,19 +60,19 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 
 
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return this user's statement of another machine, cleaned; None if it does not fit its key."""
+    """Return this user's statement from another machine, redacted; None if its key is wrong."""
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
     is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
     return write.cleaned(value) if is_whole else None
 
 
 def as_text(operation: TeamOperation) -> str:
-    """Serialise an operation as JSON, to be read by a later release or with a key."""
+    """Return an operation as JSON, which a later release or a machine with the key can read."""
     return json.dumps(operation._asdict() | {"base": list(operation.base)})
 
 
 def from_text(text: str) -> TeamOperation:
-    """Parse an operation from the JSON of `as_text`."""
+    """Return the operation that `as_text` converted to JSON."""
     whole = json.loads(text)
     return TeamOperation(**whole | {"base": tuple(whole["base"])})
 
@@ -107,7 +107,7 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
-    """Return the fields of a graph row; None if any field is empty."""
+    """Return the fields of a graph row; None if a field other than the aliases is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
         return None
     domain = claims_read.name_in(value.get("domain")) or "general"

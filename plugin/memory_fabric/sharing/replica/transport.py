@@ -1,4 +1,4 @@
-"""Interface to the log through which machines exchange operations, whatever its storage.
+"""The interface of a log through which machines exchange operations, independent of its storage.
 
 There are two implementations: rows of a PostgreSQL database (sharing.server.log), and files of a
 git repository (sharing.remote.log).
@@ -10,13 +10,13 @@ from typing import NamedTuple, Protocol
 
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 
-# The role of a member who adds and removes other members.
+# The role of a member who may add and remove members.
 OWNER = "owner"
 
 
 class Holder(NamedTuple):
-    """An unfinished transaction that appends to a space and makes other writers wait. `pid` is None
-    for a prepared transaction; `age_s` is None if this role may not see it.
+    """An unfinished transaction that writes to a space and blocks other writers. `pid` is None if
+    the transaction is prepared, `age_s` if this role may not see its age.
     """
 
     pid: int | None
@@ -26,7 +26,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space as the caller sees it. `role` is "owner" or "member", and `members` counts both."""
+    """A space as the caller sees it. `role` is "owner" or "member"; `members` counts both."""
 
     epoch: int
     member: str
@@ -36,7 +36,7 @@ class SpaceState(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of a space; `seen_at` is the member's last reading of the log, to the hour."""
+    """A member of a space; `seen_at` is the hour in which the member last read the log."""
 
     name: str
     role: str
@@ -48,7 +48,7 @@ class Member(NamedTuple):
 class Log(Protocol):
     """The operations of one space. Every method raises TeamError."""
 
-    # The most operations in one push or pull.
+    # The maximum number of operations in one push or pull.
     at_once: int
 
     def state(self) -> SpaceState:
@@ -58,27 +58,27 @@ class Log(Protocol):
         """Return the current and former members of the space."""
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log lacks what it had at this position, because it was reset."""
+        """Return False if the log lacks what was read up to this position, because it was reset."""
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return which of these operations the log has, or had until they were replaced."""
+        """Return those of the ids whose operations the log has, or had until they were replaced."""
 
     def push(
         self,
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations and return the ids that the log now has; `refused` is called with (id,
-        reason) for each operation that the log will never accept.
+        """Append operations; return the ids of those that the log now has. `refused` is called with
+        (id, reason) for each operation that the log will never accept.
         """
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return operations after a position, and the new position. If it is unchanged and there
-        are no operations, the log has no more.
+        """Return operations after a position, and the new position. An unchanged position without
+        operations means that the end of the log was reached.
         """
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the statements under these keys, log that, and return how many were erased."""
+        """Erase the statements under these keys, and log the purge; return how many were erased."""
 
     def compact(self) -> int:
-        """Erase operations that were replaced long ago; return how many."""
+        """Erase operations that were replaced long ago; return their number."""

@@ -1,11 +1,11 @@
-"""Operations as they travel between machines: the state of one row, by one author.
+"""The form in which machines exchange operations: each is the state of one row, by one author.
 
 An operation is its author's current statement under a key: a record, or a row of the graph. Its
-`base` lists the author's operations that it replaces, so that a reader knows which of two is newer
-without a clock: operations of one author and key that nothing replaces are its *heads*. If there is
-more than one head, two machines wrote without knowing of each other.
+`base` lists the author's operations that it replaces, so a reader needs no clock to know which of
+two operations is newer. Operations of an author and key that were not replaced are its *heads*. If
+there are several heads, two machines wrote without knowing of each other.
 
-The payload in the log is JSON, with a `value` or, for a user's own machines, `sealed`:
+The payload in the log is JSON, with a `value` or, for the user's own machines only, `sealed`:
 
 {"v": 1, "key": ..., "base": [...], "clock": ..., "value": {...} or null, "proof": ...}
 """
@@ -15,38 +15,38 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-# The payload version that this release writes; newer payloads are kept for a later release.
+# The payload version that this release writes; newer payloads are kept until a release reads them.
 FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
-# Kinds: an encrypted operation for a user's own machines, and a demand to erase a key's statements.
+# Kinds: an operation encrypted for the user's own machines, and a demand to erase a key.
 SEALED, PURGE = "sealed", "purge"
-# Kind: others' statements that this user forgot, or purges; sealed for the user's own machines.
+# Kind: the user forgot, or purged, others' statements; only the user's own machines can read it.
 DISMISSAL = "dismissal"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
-# For each kind, the prefix of its keys and the fields that identify a value.
+# For each kind, the prefix of its keys, and the fields from which a key is made.
 PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l", DISMISSAL: "d"}
 NAMED_BY = {
     RECORD: ("id",), ENTITY: ("name",), OBSERVATION: ("entity", "text"),
     RELATION: ("from", "relationType", "to"), DISMISSAL: ("of",),
 }  # fmt: skip
-# The most bytes of a payload, as JSON in UTF-8; the server has the same limit.
+# The maximum size of a payload, as JSON in UTF-8; the server has the same limit.
 MAX_PAYLOAD_BYTES = 256 << 10
-# Our payloads have seven levels; recursive functions would fail at some hundred.
+# Our payloads have seven levels; recursive functions would fail at some hundreds.
 MAX_DEPTH = 50
-# In the base of a withdrawal of a record that was not forgotten, but became local or was moved.
+# In the base of a withdrawal: the record was not forgotten, but became local or was moved.
 KEPT = "00000000-0000-0000-0000-000000000000"
-# The lengths of the parts of a clock reading.
+# The numbers of characters of the time, the counter and the machine in a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _READING = TIME_DIGITS + COUNTER_DIGITS
 
 
 class TeamOperation(NamedTuple):
-    """One operation of a shared log.
+    """One operation in a shared log.
 
-    `origin` is the id of a machine, `author` the member's name, which the server sets ('' before
-    the operation is sent). `value` is None if the author withdraws the statement under the key.
-    `clock` sorts concurrent operations; times are ISO 8601 UTC. `proof` authenticates the operation
-    among the machines of one user, `sealed` replaces `value` if only these may read it.
+    `origin` is the id of a machine; `author` is the member's name, which the server sets ('' before
+    the operation is sent). `value` is None if the author withdraws the statement. `clock` sorts
+    concurrent operations; times are ISO 8601 UTC. `proof` shows the user's machines that the
+    operation is the user's own; `sealed` is the encrypted value if only these machines may read it.
     """
 
     op_id: str
@@ -64,9 +64,9 @@ class TeamOperation(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in a shared log, up to which everything was read. `last` is the id of the last
-    operation read, `seq` its number, and `tx` the transaction that added it; `epoch` counts how
-    often the log was moved to another server.
+    """A position in a shared log, up to which all operations were read. `last` is the id of the
+    last one read, `seq` its number, and `tx` the transaction that added it. `epoch` counts the
+    moves of the log to other servers.
     """
 
     epoch: int = 0
@@ -96,7 +96,7 @@ def key_of_relation(source: str, kind: str, target: str) -> str:
 
 
 def key_of(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the key of a value; '' if one of its identifying fields is not a text."""
+    """Return the key of a kind of value; '' if one of the fields that identify it is not a text."""
     names = [value[name] for name in NAMED_BY[kind]]
     if not _are_texts(names):
         return ""
@@ -107,10 +107,10 @@ def key_of(kind: str, value: Mapping[str, Any]) -> str:
 
 
 def reading_after(last: str, now_ms: int, origin: str) -> str:
-    """Return the reading of a hybrid logical clock (Kulkarni et al., 2014) that follows `last`.
-    Readings are strings that sort the operations of one user: the time in milliseconds, a counter
-    for operations in the same millisecond, and the machine. Each reading is greater than all
-    previous ones, even if the computer's clock was set back. `last` may be empty.
+    """Return a reading of a hybrid logical clock (Kulkarni et al., 2014) that is later than `last`.
+    Readings are strings that sort one user's operations: the time in milliseconds, a counter within
+    the millisecond, and the machine. Each reading is later than all earlier ones, even if the
+    computer's clock was set back. `last` may be empty.
     """
     time_ms = counter = 0
     if is_reading(last):
@@ -126,14 +126,14 @@ def reading_after(last: str, now_ms: int, origin: str) -> str:
 
 
 def is_reading(text: object) -> bool:
-    """Return True if the text has the form of a clock reading."""
+    """Return True if a text has the form of a reading of the clock."""
     if not isinstance(text, str) or len(text) != _READING + ORIGIN_CHARS:
         return False
     return not text[:_READING].strip("0123456789abcdef")
 
 
 def encode(operation: TeamOperation) -> str:
-    """Return an operation's payload as JSON. Raises ValueError if no server would accept it."""
+    """Return an operation's payload as JSON. Raises ValueError if it is unacceptable to servers."""
     o = operation
     payload: dict[str, Any] = {"v": o.form, "key": o.key, "base": list(o.base), "clock": o.clock}
     payload |= {"sealed": o.sealed} if o.sealed else {"value": o.value}
@@ -149,7 +149,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return a row's operation; None if invalid. A newer form's payload becomes its `value`."""
+    """Return the operation in a row; None if it is invalid. A newer payload becomes the `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""Connections to the PostgreSQL server of a shared log. An address with a password is refused, and
-so is an unencrypted connection to another host.
+"""Connections to the PostgreSQL server of a shared log. An address that contains a password is
+refused, and so is an unencrypted connection to another machine.
 """
 
 import configparser
@@ -18,11 +18,11 @@ from memory_fabric.sharing.team.errors import BadAddress
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_VERSION = 140000
-# libpq never waits for less than two seconds.
+# libpq always waits for at least two seconds.
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
-# If an error ends a pipeline, the driver logs a warning in addition to raising the error.
+# When an error ends a pipeline, the driver raises the error; its additional warning is hidden.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
@@ -34,7 +34,7 @@ def connect(
     insecure: bool = False,
     application: str = "memory-fabric",
 ) -> Connection:
-    """Connect to the server with libpq's usual rules; raise TeamError with a remedy on failure. The
+    """Connect to the server as libpq does; raise TeamError with a remedy if that fails. The
     connection commits each statement separately and prepares no statements, so that it also works
     through a connection pooler (PgBouncer).
     """
@@ -47,7 +47,7 @@ def connect(
             connect_timeout=max(2, timeout_s),
             application_name=application,
             client_encoding="UTF8",
-            # A lost connection is detected within half a minute, even while waiting for a reply.
+            # A lost connection is noticed within half a minute, even while waiting for a reply.
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=3,
@@ -62,7 +62,7 @@ def connect(
 
 
 def expect_version(version: int) -> None:
-    """Raise ServerTooOld if a server's version number (150004 is 15.4) is below the minimum."""
+    """Raise ServerTooOld if the server's version number (150004 for 15.4) is below the minimum."""
     if version < OLDEST_VERSION:
         text = f"The server is PostgreSQL {version // 10000}."
         remedy = f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer."
@@ -70,9 +70,9 @@ def expect_version(version: int) -> None:
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
-    """Return the connection string to use; raise BadAddress if the given one is not acceptable.
-    Unless `insecure`, connections to other hosts must be encrypted: `sslmode` is added if no
-    setting specifies it, and a setting that permits less is refused.
+    """Return the connection string to use. Raises BadAddress if the given one is not acceptable.
+    Unless `insecure`, connections to other hosts must be encrypted: `sslmode` is added if it is not
+    set anywhere, and a setting that allows unencrypted connections is refused.
     """
     if _parsed(dsn).get("password"):
         raise errors.DsnHoldsPassword(
@@ -95,7 +95,7 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
 
 
 def shown(dsn: str) -> str:
-    """Return "role@host:port/database" for messages, without a password or the default port."""
+    """Return an address as "role@host:port/database" for messages, without a password."""
     try:
         settings = _settings_of(dsn)
     except BadAddress:
@@ -109,7 +109,7 @@ def shown(dsn: str) -> str:
 
 
 def pgpass_line(dsn: str, member: str, password: str) -> str:
-    """Return the line for ~/.pgpass with which a member logs in to the server of an address."""
+    """Return the line in ~/.pgpass with which a member can log in to the server of an address."""
     settings = _settings_of(dsn)
     host = settings.get("host") or "localhost"
     place = (host, settings.get("port") or USUAL_PORT, settings.get("dbname") or "*", member)
@@ -118,8 +118,8 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings from the address, else the service it names (in the first service
-    file that defines the service, as in libpq), else the environment.
+    """Return libpq's settings. Those in the address have priority over those of its service (from
+    the first service file that defines it, as in libpq), and these over environment variables.
     """
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
@@ -142,7 +142,7 @@ def _parsed(dsn: str) -> dict[str, str]:
     try:
         return {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
     except psycopg.Error as error:
-        # libpq's message quotes parts of the connection string, which may include a password.
+        # After its first quotation mark, libpq's message may repeat a password from the address.
         reason = str(error).partition('"')[0].strip() or "syntax error"
         text = f"The address is no connection string ({reason})."
         remedy = "Write postgresql://ROLE@HOST/DATABASE, or host=HOST dbname=DATABASE user=ROLE."

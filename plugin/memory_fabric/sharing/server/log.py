@@ -1,4 +1,4 @@
-"""Operations of one space in the shared log: push, pull, erase, and read the space's state."""
+"""The operations of one space in the shared log: appending, reading and erasing them."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,31 +16,31 @@ from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import NotAMember, ServerMoved
 
 STATEMENT_LIMIT_S = 30
-# Seconds that a purge or a compaction may take, since it may read a whole space.
+# The time limit for a purge or a compaction in seconds; it may have to read the whole space.
 LONG_LIMIT_S = 600
-# Maximum number of rows and bytes in one statement or one reply.
+# The maximum number of rows and of bytes in one statement, and in one reply.
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# Attempts to send a batch after serialisation failures, which some database engines return often.
+# The number of attempts to send a batch; some database engines often fail to serialise.
 ATTEMPTS = 3
-# The server keeps replaced operations for at least as long.
+# The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
-# How often a reader reports that it has read the log; the server stores the time to the hour.
+# How often, in seconds, a reader reports that it has read the log; stored to the hour.
 SEEN_EVERY_S = 1800.0
-# Errors for values that no server can index or parse, such as a name of 3,000 bytes.
+# Errors for values that the server cannot index or parse, such as a name of 3,000 bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 
 PUSH = """
     SELECT memory_fabric.append(
         %s, %s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])::text
 """
-# An acknowledged operation survives a crash of the server, whatever the server's configuration.
+# Makes acknowledged operations survive a crash of the server, whatever its configuration.
 DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Sequence numbers are assigned under a lock of the space that is held until the commit: no row can
-# appear later with a lower number than one already read.
+# Sequence numbers are assigned under a lock on the space, held until the commit. So no row can
+# appear later with a lower number than a row that was already read.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -61,7 +61,7 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-# Selects the epoch, and the number of the operation read last if its transaction id is the same.
+# Selects the epoch, and the number of the operation read last; NULL if its transaction id differs.
 PLACE = """
     SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
@@ -80,8 +80,8 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# The row of a space contains the id of the transaction that locked it last. Every role can see the
-# lock that a running transaction holds on its id; only some see when it began.
+# A space's row has the id of the transaction that locked the row last. While that transaction runs,
+# every role can see its lock on its id, but only some roles can see when it began.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -91,12 +91,12 @@ HOLDER = """
     LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
     WHERE s.space = %s
 """
-# An operation and its payload encoded as JSON.
+# An operation, and its payload as JSON.
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space over one connection; `transport.Log` describes its methods."""
+    """The operations of one space, over one connection. `transport.Log` describes the methods."""
 
     at_once = PUSH_BATCH
 
@@ -109,7 +109,7 @@ class SharedLog:
         self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
-        """Return the state of the space. Raises NotAMember, ServerMoved, errors of the schema."""
+        """Return the state of the space. Raises NotAMember, ServerMoved, and schema errors."""
         with self._asking("Cannot read the state of the shared log"):
             versions.expect(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()
@@ -150,10 +150,10 @@ class SharedLog:
     ) -> tuple[list[TeamOperation], Position]:
         """Return the operations after a position, oldest first, and the position of the last row.
 
-        Replaced and blanked operations are left out, so reading from the beginning gives a
-        snapshot. A position of another epoch counts as the beginning. `limit` counts rows; no
-        further row is added after `max_bytes` of payload. Rows without a valid operation are
-        skipped, so only an unchanged position, not an empty list, means the end of the log.
+        Replaced and erased operations are left out, so all operations from the beginning are a
+        snapshot. A position in another epoch counts as the beginning. At most `limit` rows are
+        read, and no more after `max_bytes` of payload. Invalid rows are skipped, so the end of the
+        log is shown by an unchanged position, not by an empty list.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -174,8 +174,8 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # After a restore, the same operation may have been sent again and follow operations that
-        # the reader has not seen: its transaction id has to match as well as its own id.
+        # After a restore, an operation that was sent again may follow others that were not read
+        # here. Therefore its transaction id must match, too, not only its own id.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -184,7 +184,7 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Blank the caller's operations under these keys (an owner: everybody's); log the purge."""
+        """Erase the caller's (an owner: everybody's) operations under these keys; log the purge."""
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
@@ -192,7 +192,7 @@ class SharedLog:
         return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the epoch and the sequence number of a position's last operation, 0 if missing."""
+        """Return the epoch, and the number of a position's last operation, 0 if it is missing."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
@@ -204,7 +204,7 @@ class SharedLog:
         return int(row[0]) if row else 0
 
     def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
-        """Append one batch; after an error, halve the batch until the bad operation is found."""
+        """Append a batch of operations; after an error, halve it to find the bad operation."""
         try:
             op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
@@ -224,7 +224,7 @@ class SharedLog:
         columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # Sent as one message: other members do not wait for this client's network.
+                # Sent as one message, so that other members do not wait for this client's network.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))
@@ -241,7 +241,7 @@ class SharedLog:
 
     @contextmanager
     def _translated(self, doing: str) -> Iterator[None]:
-        """Translate the driver's errors; a missing privilege is reported as NotAMember."""
+        """Translate the driver's errors; report a missing privilege as NotAMember."""
         with translated(doing):
             try:
                 yield
@@ -250,7 +250,7 @@ class SharedLog:
 
     @contextmanager
     def _transaction(self, limit_s: float = 0) -> Iterator[None]:
-        """Open a transaction with time limits for statements and for waiting on locks."""
+        """Open a transaction with time limits for each statement and for each wait on a lock."""
         limits = [f"{round(1000 * s)}ms" for s in (limit_s or self._limit_s, self._limit_s)]
         with self.connection.transaction():
             self.connection.execute(LIMIT, limits)
@@ -258,7 +258,7 @@ class SharedLog:
 
 
 def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield the rows in batches of at most PUSH_BATCH rows and about PUSH_BYTES."""
+    """Yield the rows in batches of at most PUSH_BATCH rows and about PUSH_BYTES bytes."""
     begin = size = 0
     for place, (_, payload) in enumerate(rows):
         if place - begin == PUSH_BATCH or size > PUSH_BYTES:

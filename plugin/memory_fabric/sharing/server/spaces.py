@@ -1,4 +1,4 @@
-"""Spaces of a shared log: creating the schema and a space, and adding and removing its members."""
+"""Spaces of a shared log: creating the schema and a space, adding and removing members."""
 
 import secrets
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that gives each space a single order of operations. For an older log, the first
-# step runs again and sets the log's operations aside.
+# The schema step that put the operations of each space in one order. To apply it to an older log,
+# the first step is run again; it sets the log's operations aside.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
-# PostgreSQL truncates longer role names.
+# PostgreSQL would truncate a longer role name.
 MAX_NAME_BYTES = 63
 PASSWORD_BYTES = 24
 
 
 def init(connection: Connection, space: str) -> SpaceState:
-    """Create or migrate the schema and the space; return the state of the space. A database that
-    was restored into another cluster begins a new epoch. The caller must own the schema or be
-    allowed to create one. Raises TeamError, and BadInput for an invalid name.
+    """Create or migrate the schema and a space; return the state of the space. A database that was
+    restored into another cluster starts a new epoch. The caller must own the schema, or be allowed
+    to create it. Raises TeamError, and BadInput for an invalid name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         text = f"{space!r} cannot be the name of a space."
@@ -42,7 +42,7 @@ def init(connection: Connection, space: str) -> SpaceState:
         try:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
-            _prepare(connection, space)  # another process created the schema at the same time
+            _prepare(connection, space)  # another process was creating the schema, too
     return SharedLog(connection, space).state()
 
 
@@ -54,9 +54,9 @@ def add(
     create_role: bool = False,
     role: str = "member",
 ) -> str:
-    """Add a role to a space as "member" or "owner"; return a created role's password, or "". Raise
-    UnknownRole if the role does not exist and should not be created, NotAllowed if the caller is
-    not an owner or may not create roles. An existing member gets the new `role`.
+    """Add a role to a space as "member" or "owner", or change a member's `role`; return the
+    password of a created role, else "". Raises UnknownRole if the role is missing and not created,
+    NotAllowed if the caller is not an owner or may not create roles.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
         text = f"The name {member!r} cannot be a role of PostgreSQL."
@@ -72,7 +72,7 @@ def add(
 
 
 def remove(connection: Connection, space: str, member: str) -> None:
-    """Remove a member from a space, but keep their operations. Raise NotFound for a non-member."""
+    """Remove a member from a space, but not their operations. Raises NotFound for a non-member."""
     with _changing(space, member, "remove"):
         row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
     if row is None or not row[0]:
@@ -99,7 +99,7 @@ def _migrate(connection: Connection) -> None:
         if not may:
             text = f"The shared log belongs to the role {owner}."
             raise NotAllowed(text, remedy=f"Run `memory-fabric team init` as {owner}.")
-        # Only one migration runs at a time. New objects belong to the schema's owner.
+        # A lock allows one migration at a time. New objects are to belong to the schema's owner.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
         applied = versions.applied(connection)
@@ -125,7 +125,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate the errors of adding or removing a member; the last owner cannot be removed."""
+    """Translate errors of changing a space's members; the last owner cannot be removed."""
     with translated(f"Cannot {what} {member}"):
         try:
             yield
@@ -136,7 +136,7 @@ def _changing(space: str, member: str, what: str) -> Iterator[None]:
 
 
 def _create_role(connection: Connection, member: str, password: str) -> None:
-    # The password is hashed here, so that it never appears in the server's log of statements.
+    # The password is hashed on this machine, so that the server's log of statements never has it.
     hashed = connection.pgconn.encrypt_password(
         password.encode(), member.encode(), b"scram-sha-256"
     ).decode()

@@ -1,4 +1,4 @@
-"""Translation of errors of PostgreSQL and its driver into messages with a remedy."""
+"""Translation of errors of PostgreSQL and its driver to messages with a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "A project that has joined tries again by itself and loses nothing."
 # Prefixes of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), each with
-# its error class, message and remedy. The longest matching prefix is used.
+# an error class, a message and a remedy. The longest prefix that matches is used.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
     "25006": (
@@ -65,7 +65,7 @@ TLS = {
         "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=.",
     ),
 }
-# Phrases of libpq's messages for failed logins, for which libpq does not provide the SQLSTATE.
+# Phrases in libpq's messages about failed logins, for which there is no SQLSTATE.
 SAID = (
     ("authentication failed", "28"), ("no password supplied", "28"), ("no pg_hba.conf entry", "28"),
     ("is not permitted to log in", "28"), ("too many connections", "53"),
@@ -83,7 +83,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
-    """Return the TeamError that corresponds to an error of the driver."""
+    """Return the TeamError for an error of the driver; its message begins with `doing`."""
     text = " ".join(str(error).split())
     state = error.sqlstate or next((state for part, state in SAID if part in text), "")
     if not error.sqlstate and "FATAL:" in text and "does not exist" in text:

@@ -1,4 +1,4 @@
-"""The schema's version: which steps a database has applied, and which this release knows."""
+"""The version of the schema: the steps applied to a database, and those that this release has."""
 
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -8,14 +8,14 @@ from memory_fabric.sharing.team.errors import NoSchema, SchemaNewer, SchemaOlder
 
 
 def steps() -> dict[int, Traversable]:
-    """Return the SQL files of the schema's steps by step number, oldest first."""
+    """Map the number of each step of the schema to its SQL file, oldest first."""
     folder = resources.files("memory_fabric.sharing.server") / "schema"
     files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
     return dict(sorted(files.items()))
 
 
 def applied(connection: Connection) -> set[int]:
-    """Return the numbers of the applied schema steps; empty if the database has no schema."""
+    """Return the numbers of the steps applied to the database; none if it has no schema."""
     row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
     if row is None or row[0] is None:
         return set()
@@ -24,7 +24,7 @@ def applied(connection: Connection) -> set[int]:
 
 
 def expect(connection: Connection) -> None:
-    """Raise NoSchema, SchemaOlder or SchemaNewer unless the schema matches this release."""
+    """Raise NoSchema, SchemaOlder or SchemaNewer if the schema does not match this release."""
     steps_there = applied(connection)
     if not steps_there:
         text = f"The database {connection.info.dbname} holds no shared log."
@@ -38,7 +38,7 @@ def expect(connection: Connection) -> None:
 
 
 def expect_known(there: set[int]) -> None:
-    """Raise SchemaNewer if an applied step is unknown to this release."""
+    """Raise SchemaNewer if this release does not know one of the applied steps."""
     unknown = there - steps().keys()
     if unknown:
         text = f"The shared log has schema {max(unknown)}; this release knows {max(steps())}."
