@@ -1,1 +1,1 @@
-"""The shared log of a team: links of projects to spaces, and the exchange with the server."""
+"""Use of a shared log: links of projects to spaces, and the exchange of operations."""

@@ -1,9 +1,9 @@
 """The packages of the extras `team` and `sync`: installing them and making them importable.
 
-They are installed like any package (`pip install '.[team]'` in a clone), or by `memory-fabric team
-join` or `sync git` into a folder next to the plugin's own environment; the packages of `team`
-include those of `sync`. A detached process does not see its interpreter's own packages, so a link
-to a space records the folder in which they were found.
+They can be installed with pip (`pip install '.[team]'` in a clone), or by `memory-fabric team join`
+or `sync git` in a folder next to the plugin's environment; `team` includes the packages of `sync`.
+A detached process does not find packages installed with pip, so a link to a space records their
+folder.
 """
 
 import os
@@ -13,7 +13,7 @@ from memory_fabric.config import Settings
 from memory_fabric.setup import extras
 from memory_fabric.sharing.team.errors import TeamError
 
-# The extra for a log in PostgreSQL, and the extra for a log in a git repository.
+# The extras for a log in PostgreSQL and for a log in a git repository.
 TEAM, SYNC = "team", "sync"
 _SEAL = ("cryptography", "mnemonic")
 PACKAGES = {TEAM: ("psycopg", *_SEAL), SYNC: _SEAL}
@@ -22,12 +22,12 @@ _COMMANDS = {TEAM: "team join", SYNC: "sync git"}
 
 
 class DriverMissing(TeamError):
-    """The packages of the extra cannot be imported by this interpreter."""
+    """The packages of an extra are not importable."""
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
-    """Make the packages of an extra importable. Raises DriverMissing. `noted` is the folder in
-    which they were found when the link to the space was created.
+    """Make the packages of an extra importable. `noted` is the folder that was recorded when the
+    link to the space was created. Raises DriverMissing.
     """
     for folder in _folders(settings, kind):
         extras.reach(folder)
@@ -51,16 +51,16 @@ def install(settings: Settings, kind: str = TEAM) -> None:
 
 
 def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
-    """Return the folder of the imported packages; "" for a folder that every process finds."""
+    """Return the folder of the imported packages, or "" if all processes find it anyway."""
     from importlib.util import find_spec  # Imported late: hooks do not need it.
 
-    spec = find_spec(PACKAGES[kind][0])  # importable, see `reach`
+    spec = find_spec(PACKAGES[kind][0])  # `reach` has made it importable
     assert spec is not None and spec.origin
     folder = os.path.dirname(os.path.dirname(os.path.abspath(spec.origin)))
     return "" if folder in _folders(settings, kind) else folder
 
 
 def _folders(settings: Settings, kind: str) -> list[str]:
-    """Return the folder of this extra, then that of another extra that includes its packages."""
+    """Return the folder of this extra, and that of an extra that includes its packages."""
     kinds = dict.fromkeys((kind, TEAM))
     return [extras.folder_of(one, settings.data_dir, settings.plugin_root) for one in kinds]

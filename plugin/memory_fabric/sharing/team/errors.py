@@ -13,39 +13,39 @@ from memory_fabric.errors import FabricError
 
 
 class TeamError(FabricError):
-    """Base of all errors of a shared log; `passing` is True if a later attempt may succeed."""
+    """Base class of the errors of a shared log; `passing` if a later attempt may succeed."""
 
     passing = False
 
 
 class Passing(TeamError):
-    """Base of the errors that may disappear without any action of the user."""
+    """Base class of errors that may pass without any action of the user."""
 
     passing = True
 
 
 class BadAddress(TeamError):
-    """The connection string is invalid or not acceptable."""
+    """The address of the log is invalid or not acceptable."""
 
 
 class DsnHoldsPassword(BadAddress):
-    """The connection string contains a password, which would end up in files and histories."""
+    """The address contains a password, which files and process lists would show."""
 
 
 class Unencrypted(BadAddress):
-    """The connection string allows an unencrypted connection to another host."""
+    """The address allows an unencrypted connection to another host."""
 
 
 class Untrusted(BadAddress):
-    """The server's certificate cannot be verified, or was issued for another host."""
+    """The server's certificate cannot be verified, or is for another host."""
 
 
 class NoAnswer(Passing):
-    """The server cannot be reached, or closed the connection."""
+    """The server cannot be reached, or has closed the connection."""
 
 
 class LoginFailed(TeamError):
-    """The server refuses the role, its password, or the database."""
+    """The server does not accept the role, its password, or the database's name."""
 
 
 class ServerTooOld(TeamError):
@@ -53,7 +53,7 @@ class ServerTooOld(TeamError):
 
 
 class ServerReadOnly(Passing):
-    """The server accepts no writes now: a replica, or a server in read-only mode."""
+    """The server accepts no writes at present: it is a replica, or in read-only mode."""
 
 
 class ServerFull(Passing):
@@ -69,15 +69,15 @@ class NoSchema(TeamError):
 
 
 class SchemaOlder(TeamError):
-    """The schema is too old for this release."""
+    """The schema must be migrated before this release can use it."""
 
 
 class SchemaNewer(TeamError):
-    """A newer release has migrated the schema."""
+    """A newer release has migrated the schema, which this release cannot use."""
 
 
 class ServerMoved(TeamError):
-    """The log was restored into another cluster, and its owner has not confirmed that yet."""
+    """The log was restored into another cluster, which its owner has not confirmed yet."""
 
 
 class NotAllowed(TeamError):
@@ -85,12 +85,12 @@ class NotAllowed(TeamError):
 
 
 class NotAMember(NotAllowed):
-    """The role is not a member of a space with this name."""
+    """The role is not a member of the space, or the space does not exist."""
 
 
 class UnknownRole(TeamError):
-    """No role of this name exists on the server."""
+    """The server has no role with this name."""
 
 
 class NoKey(TeamError):
-    """The key that the user's machines share is missing on this machine."""
+    """This machine lacks the key that the user's machines share."""

@@ -1,10 +1,10 @@
-"""One exchange between a local database and the space of the shared log to which it is linked.
+"""One exchange between a local database and the space of a shared log to which it is linked.
 
     changed rows ── settle ──▶ waiting operations ── push ──▶ the log
     the log ── pull ──▶ operations of others and of this user's machines ── merge ──▶ rows
 
-An exchange can be interrupted at any moment: operations are marked as sent only once the server has
-them, and the read position is saved in the transaction that merges what was read.
+An exchange can be interrupted at any time: operations are marked as sent only after the server has
+stored them, and the read position is stored in the transaction that merges what was read.
 """
 
 import os
@@ -28,17 +28,17 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations in one batch. A batch is merged in one transaction, which blocks hooks that write; the
-# first, complete read of a log seldom happens during a session.
+# Maximum numbers of operations in a batch, which is merged in one transaction that blocks hooks.
+# The larger one is for the first reading of a log, which rarely happens during a session.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # The beginning of the request of a purge that a log demanded.
 ERASED = "erased in the log: "
-# The counts of a merge that are passed on in an outcome.
+# The counts that an outcome takes over from the result of a merge.
 _MERGED = ("applied", "conflicts", "asked", "unread")
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Return the linked local database, set up for its space. Raises StoreUnavailable, OSError."""
+    """Return a link's database, prepared for its space. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -51,16 +51,16 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
 
 
 class Exchange:
-    """The exchange between one linked database and the log of its space."""
+    """The exchange between a linked database and the log of its space."""
 
     def __init__(self, memory: Memory, tie: Tie, log: Log, key: Key | None) -> None:
-        """Open the linked database and prepare it. Raises StoreUnavailable, OSError."""
+        """Open the database and prepare it for its space. Raises StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
         self._database = tied_database(memory, tie)
 
     def run(self, progress: Progress | None = None) -> Outcome:
-        """Send and read everything once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
+        """Send and read all operations once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         _complete_erasure(self._memory)
         reason = self.look()
         outbox.settle_dismissals(self._database)
@@ -71,7 +71,7 @@ class Exchange:
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
         """Send waiting operations and read new ones, without checking the state of the space. With
-        `only_due`, nothing is written locally unless a row changed or an operation was read.
+        `only_due`, write to the database only if a row has changed or an operation was read.
         """
         if only_due:
             self._follow_database()
@@ -80,12 +80,12 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (ServerReadOnly, ServerFull):
-            self._pull(progress)  # other members' operations can still be read
+            self._pull(progress)  # reading may still be possible
             raise
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Read the space's state; if it was moved or set back, start over and return why, or ""."""
+        """Check the space's state; if the log was moved or reset, start over. Return why, or ""."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -110,8 +110,8 @@ class Exchange:
         return reason
 
     def behind(self, since_s: float) -> dict[str, list[str]]:
-        """Return the names of `removed` members, and of other, `silent` members, who have not read
-        the log since `since_s` (seconds since 1970).
+        """Return two lists of names: `removed` members, and `silent` members, who have not read the
+        log since `since_s` (seconds since 1970).
         """
         lists: dict[str, list[str]] = {"removed": [], "silent": []}
         for member in self._log.members():
@@ -123,12 +123,12 @@ class Exchange:
         return lists
 
     def compact(self) -> None:
-        """Blank operations replaced long ago, if this member owns the space. Raises TeamError."""
+        """Erase operations replaced long ago, if this member is an owner. Raises TeamError."""
         if self.server.role == OWNER:
             self._log.compact()
 
     def has_work(self) -> bool:
-        """Return True if an operation is waiting to be sent."""
+        """Return True if there are changes that have not been sent."""
         return self._database.row(WAITS) == (1,)
 
     def _follow_database(self) -> None:
@@ -146,7 +146,7 @@ class Exchange:
         return newest is None or newest[0] in self._log.has([newest[0]])
 
     def _push(self, progress: Progress | None) -> Outcome:
-        """Send the waiting operations; count the sent and the permanently rejected operations."""
+        """Send the waiting operations; count those sent and those permanently refused."""
         sent = 0
         refused: list[str] = []
         todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
@@ -157,7 +157,7 @@ class Exchange:
 
         while operations := outbox.waiting(self._database, self._log.at_once):
             refused_before = len(refused)
-            if operations[0].kind == PURGE:  # purges are never mixed with other kinds
+            if operations[0].kind == PURGE:  # then all of them are demands to erase
                 self._log.purge([self._key_there(o.key) for o in operations])
                 op_ids = [o.op_id for o in operations]
             else:
@@ -167,7 +167,7 @@ class Exchange:
             if progress is not None:
                 progress(sent, max(sent, todo))
             if not op_ids and len(refused) == refused_before:
-                break  # The server neither accepted nor refused any: retry in a later exchange.
+                break  # neither accepted nor refused: leave them for a later exchange
         return Outcome(sent=sent, refused=len(refused))
 
     def _pull(self, progress: Progress | None) -> Outcome:
@@ -185,7 +185,7 @@ class Exchange:
                     self._memory,
                     self._database,
                     part,
-                    after if number == len(parts) else None,  # saved with the last part
+                    after if number == len(parts) else None,  # stored with the last part
                     self._verified,
                     owner=owner,
                     erase=partial(erase, self._memory, self._tie.kind),
@@ -198,7 +198,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Yield the operations in parts, each with the purge requests of one owner at most."""
+        """Yield the operations in parts; each part has demands to erase of at most one owner."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
@@ -212,7 +212,7 @@ class Exchange:
         yield owner, operations[begin:]
 
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
-        """Return the operation as it is sent: sealed, with a proof, or unchanged."""
+        """Return an operation in the form to send: encrypted, with a proof, or unchanged."""
         if self._key is None:
             return operation
         is_inside = operation.kind == wire.DISMISSAL and not self._tie.via
@@ -221,7 +221,7 @@ class Exchange:
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
-        """Return the operations without machine announcements; map keys of purges to local keys."""
+        """Drop announcements of machines; convert the keys of demands to erase to local keys."""
         memories = [o for o in operations if not o.key.startswith(MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
@@ -232,7 +232,7 @@ class Exchange:
         ]
 
     def _key_there(self, key: str) -> str:
-        """Return the key under which the server stores the operations of a local `key`."""
+        """Return the server's key for a local key, which differs if operations are encrypted."""
         return self._key.sealed_key(key) if self._tie.is_sealed and self._key is not None else key
 
     def _verified(self, operation: TeamOperation) -> TeamOperation | None:
@@ -250,10 +250,10 @@ def _complete_erasure(memory: Memory) -> None:
 
 
 def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
-    """Purge local copies of statements that other members had erased in the log, or that this user
-    purged on another machine; return the number of memories purged. Journals, backups and session
-    notes of this machine are cleaned, too. Others' statements leave no tombstones, since their
-    authors may make them again. Raises the errors of `purge.purge`.
+    """Purge the local copies of statements that others had erased in the log, or that this user
+    purged on another machine; return the number of purged memories. Journals, backups and session
+    notes are cleaned, too. Statements of others leave no tombstones, because their authors may
+    repeat them. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -263,14 +263,14 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # the history has what was forgotten
+            with suppress(NotFound):  # forgotten records are in the history
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue
                 record = origin.record
                 if record.source != OTHERS if head.is_own else record.author == author:
                     records.append(record)
-        # Only if the observation is attributed to this member, not to anybody else.
+        # Purge the observation only if this member, and nobody else, is shown as its author.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
             kind,
@@ -289,7 +289,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
         before = _rows(memory, kind, tombstones)
         if erased:
             purge.purge_exactly(memory, erased, others.BY)
-        # An entity about which there are other local statements is kept.
+        # Keep an entity if there are other statements about it.
         said = f"SELECT name FROM entities AS e WHERE NOT {IS_ORPHAN}"
         gone = {*names} - {name for (name,) in _rows(memory, kind, said)}
         if entities := tuple(FoundEntity(name, "", kind, (), 0) for name in sorted(gone)):

@@ -1,8 +1,8 @@
-"""A thread of the MCP server that exchanges operations every few seconds.
+"""A thread of the MCP server that exchanges operations with linked spaces every few seconds.
 
-In each home, one process follows a linked space; others find it locked and check again later. So
-new operations are in the database before the next prompt searches it. The thread ends with its
-process.
+New operations are thus in the database before the next prompt searches it. In each home, only one
+process follows a space; other processes find it locked and check again later. The thread ends with
+its process.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from memory_fabric.store import files
 from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
 
-if TYPE_CHECKING:  # imports the driver, which is made importable later
+if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
 EVERY_S = 2.0
-# How often the local database is checked for changes, which are sent immediately.
+# Seconds between two checks of the local database for changes, which are sent at once.
 LOCAL_EVERY_S = 0.25
-# How often the space's state is read and a success is recorded while nothing is exchanged.
+# Seconds between two checks of the space's state, if nothing is exchanged meanwhile.
 LOOK_S = 60.0
-# How often to look for links to spaces while there are none.
+# Seconds between two checks for links while this project has none.
 IDLE_S = 30.0
 
 
 def start(settings: Callable[[], Settings]) -> None:
-    """Start the thread. `settings` returns the settings of the project that is served now."""
+    """Start the thread. `settings` returns the settings of the project being served."""
     threading.Thread(target=_run, args=(settings,), name="team", daemon=True).start()
 
 
@@ -50,20 +50,20 @@ def _run(settings: Callable[[], Settings]) -> None:
 
 
 def _follow(settings: Callable[[], Settings]) -> None:
-    """Follow the linked spaces of the project until another project is served."""
+    """Follow the spaces linked to the project, until the server serves another project."""
     memory = Memory.open(settings())
     followed: dict[str, Followed] = {}
     try:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
             may = sync.may_exchange(memory.settings)
-            # A git host is not polled every two seconds; a process started by hooks does that.
+            # Git hosts are not polled every few seconds; hooks start a process for these links.
             joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            # The next round begins early if a change waits, and later without a linked space.
+            # A change to send starts the next round early; without linked spaces, it starts later.
             until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
             time.sleep(LOCAL_EVERY_S)
             while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):
@@ -75,7 +75,7 @@ def _follow(settings: Callable[[], Settings]) -> None:
 
 
 class Followed:
-    """One linked space that this process follows, unless another process already does."""
+    """A linked space that this process follows, unless another process already does so."""
 
     def __init__(self, memory: Memory, tie: Tie) -> None:
         self.tie, self._memory = tie, memory
@@ -83,11 +83,11 @@ class Followed:
         self._lock: files.Locked | None = None
         self._exchange: Exchange | None = None
         self._looked_at = 0.0
-        # True if the last round left operations unsent: these do not start a round early.
+        # True if the last round left operations unsent, which then do not start a round early.
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:
-        """Exchange once, if this process has the lock and the back-off after a failure is over."""
+        """Exchange once if this process has the lock and does not wait after a failure."""
         home, key = self._memory.settings.home, self.tie.key
         try:
             if self._lock is None:
@@ -99,13 +99,13 @@ class Followed:
                     self._round(now_s)
                     self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
-            return  # another process has the lock: a follower or an exchange started by a hook
+            return  # locked by another follower, or by an exchange that a hook started
         except FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
 
     def has_work(self) -> bool:
-        """Return True if this machine has something to send now; does not ask the server."""
+        """Return True if this machine has changes to send; uses no network."""
         return self._exchange is not None and not self._is_stuck and self._exchange.has_work()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Commands that create and join a space of a shared log and change its members."""
+"""Creating and joining a space of a shared log, and adding its members."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,17 +21,17 @@ from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
 
-# The space of a member's own machines, which contains only sealed operations.
+# The prefix of the space for a member's own machines, which has only encrypted operations.
 OWN = "~"
-# Operations to examine when checking whether a key is that of the user's other machines.
+# The number of operations by which a key is compared with that of the user's other machines.
 LOOKED_AT = 200
 SPACES = "SELECT space FROM memory_fabric.spaces ORDER BY space"
 Words = Callable[[], str]
 
 
 class Joined(NamedTuple):
-    """The result of joining a space: `known` if the link existed before, and `key` with `--me`.
-    With `is_new_key`, this is the user's first machine; the others need the words of its key.
+    """The result of joining a space; `known` if the link existed before. `key` is set with `--me`.
+    With `is_new_key`, this is the user's first machine: the other ones need the words of its key.
     """
 
     tie: Tie
@@ -42,8 +42,8 @@ class Joined(NamedTuple):
 
 
 def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[SpaceState, str]:
-    """Create or migrate the schema and a space; return the state of the space and its name. Save
-    the owner's address in the project's link. Raises TeamError, BadInput, OSError.
+    """Create or migrate the schema and a space; return the state and the name of the space. The
+    owner's address is saved in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
@@ -64,9 +64,9 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[Spa
 def join(
     memory: Memory, dsn: str, space: str, name: str, *, me: bool, insecure: bool, words: Words
 ) -> Joined:
-    """Link this project to a space and, with `me`, the user to the space of their machines. `name`
-    is the role to log in as; if empty, the address specifies it. `words` is called to ask the user
-    for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link this project to a space and, with `me`, the user to a space for their own machines.
+    `name` is the role to log in as, by default the one in the address. `words` asks the user for
+    the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     project, default = _project(memory)
     home = memory.settings.home
@@ -92,7 +92,7 @@ def join(
         )
         if me:
             key, user = keys.read(home), ties.of(home, USER)
-            # If the user's own memories use another address, that address is kept.
+            # If the user's own link has another address, that link is kept.
             if key is None or user is None or user.dsn == made.dsn:
                 own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
                 key, is_new = _key(memory, connection, own, words)
@@ -105,9 +105,9 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Add a role of the server to the space; return its new password, empty if it has one already.
-    Also creates the space of the member's own machines if this role may create spaces; with `me`,
-    not being allowed to is an error. Raises TeamError, BadInput.
+    """Add a role of the server to the space; return its password if it is created here, else "".
+    The space for the member's own machines is created, too, if this role may do that; with `me`, it
+    is an error if not. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:
@@ -123,7 +123,7 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
 
 @contextmanager
 def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
-    """Connect as the owner of the space if the owner's address is saved here. Raises TeamError."""
+    """Connect with the owner's address if it is saved here, else the link's. Raises TeamError."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
         with translated("Cannot read the shared log"):
             versions.expect(connection)
@@ -131,7 +131,7 @@ def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
 
 
 def server_state(memory: Memory, tie: Tie) -> SpaceState:
-    """Return the state of the space on the server. Raises TeamError."""
+    """Return the state of a link's space on the server. Raises TeamError."""
     with _connection(memory, tie.dsn or tie.owner, tie.insecure, noted=tie.packages) as connection:
         return SharedLog(connection, tie.space).state()
 
@@ -145,14 +145,14 @@ def _project(memory: Memory) -> tuple[str, str]:
 def _connection(
     memory: Memory, dsn: str, insecure: bool, name: str = "", *, noted: str = ""
 ) -> Connection:
-    """Connect to the server, as the role `name` if that is not empty. Raises TeamError."""
+    """Connect to the server, as the role `name` if one is given. Raises TeamError."""
     driver.reach(memory.settings, noted)
-    checked(dsn, insecure=insecure)  # validated before the role's name is added
+    checked(dsn, insecure=insecure)  # first, because adding the role's name changes the address
     return connect(make_conninfo(dsn, user=name) if name else dsn, insecure=insecure)
 
 
 def _only_space(connection: Connection, default: str) -> str:
-    """Return the space to use if none is specified: the project's name, or the only space."""
+    """Return the space to use by default: the one with the project's name, or the only one."""
     names = [str(name) for (name,) in connection.execute(SPACES) if not name.startswith(OWN)]
     if default in names:
         return default
@@ -166,7 +166,7 @@ def _only_space(connection: Connection, default: str) -> str:
 
 
 def _expect_same(before: Tie, space: str) -> None:
-    """Raise BadInput if the project is already linked to another space."""
+    """Raise BadInput if the project is already linked to a different space."""
     if before.member and before.space != space:
         text = f"This project is tied to the space {before.space} already, not to {space}."
         remedy = "Run memory-fabric team leave first; what was said here stays."
@@ -174,8 +174,8 @@ def _expect_same(before: Tie, space: str) -> None:
 
 
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if this is the user's first machine. Creates
-    the space of the user's own machines if the role may create it; otherwise it must exist.
+    """Return the key of the user's machines, and True if this machine is the first. If the space
+    for them is missing, it is created; raises NotAllowed if the role may not do that.
     """
     home = memory.settings.home
     log = SharedLog(connection, own.space)

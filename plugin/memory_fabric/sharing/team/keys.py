@@ -1,11 +1,11 @@
-"""The key shared by one user's machines, which proves or seals the user's own operations.
+"""The key shared by one user's machines, which proves or encrypts the user's own operations.
 
-A database's administrator can insert any row under any member's name. Operations of the user are
-therefore authenticated by an HMAC or encrypted by ChaCha20-Poly1305 (RFC 8439) with a key that the
+A database's administrator can insert any row under any member's name. The user's operations are
+therefore authenticated by an HMAC or encrypted by ChaCha20-Poly1305 (RFC 8439), with a key that the
 server never receives: 32 random bytes in `team-key`, typed on other machines as 24 words (BIP 39).
 
-Both bind the value to the operation's form, id, space, origin, kind, key, base and clock. Times and
-the author are set by the server and therefore not bound.
+Both methods also protect an operation's form, id, space, origin, kind, key, base and clock, but not
+its times and author, which the server sets.
 """
 
 import base64
@@ -24,9 +24,9 @@ from memory_fabric.store import files
 NAME = "team-key"
 KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
-# Fields of a sealed operation that are encrypted with its value.
+# The fields that are encrypted in a sealed operation.
 INSIDE = ("kind", "key", "value")
-# Prefix of the key of an announcement that a machine has the user's key; it changes no memory.
+# The key's prefix in an operation by which a machine announces the user's key; it has no memory.
 MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
@@ -34,7 +34,7 @@ WORDS_REMEDY = (
 
 
 class Key:
-    """A user's secret key, with the keys derived from it for proofs, seals and names."""
+    """A user's secret key, with the keys for proofs, encryption and names derived from it."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -45,21 +45,21 @@ class Key:
 
     @property
     def words(self) -> str:
-        """Return the key as 24 words, to be typed on another machine."""
+        """Return the key as the 24 words that the user types on another machine."""
         return str(_mnemonic().to_mnemonic(self._secret))
 
     @property
     def mark(self) -> str:
-        """Return eight hex digits for comparing two machines' keys without showing them."""
+        """Return eight hex digits, so that keys can be compared without showing them."""
         return hashlib.sha256(b"mark" + self._secret).hexdigest()[:8]
 
     def prove(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation with an HMAC that proves that it comes from this user."""
+        """Return the operation with an HMAC, which proves that it is from this user."""
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation encrypted, including its kind, key and value. The visible key
-        becomes an HMAC, since a plain digest of an observation could be guessed.
+        """Return the operation with its kind, key and value encrypted. Its visible key becomes an
+        HMAC, because a plain digest of an observation could be guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         outer = operation._replace(
@@ -70,13 +70,13 @@ class Key:
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
 
     def hide(self, text: str, space: str) -> str:
-        """Return a text encrypted for a space; others can learn only its length."""
+        """Return a text encrypted for a space, so that others learn only its length."""
         nonce = os.urandom(NONCE_BYTES)
         hidden = self._cipher().encrypt(nonce, text.encode(), _canonical(["line", space]))
         return base64.b64encode(nonce + hidden).decode()
 
     def shown(self, hidden: str, space: str) -> str | None:
-        """Return the text that `hide` encrypted with this key for this space; None if invalid."""
+        """Decrypt a text that `hide` encrypted with this key for this space; None if invalid."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -88,11 +88,11 @@ class Key:
             return None
 
     def sealed_key(self, key: str) -> str:
-        """Return the visible key of a sealed operation, an HMAC of its original key."""
+        """Return the visible key of an encrypted operation, which is an HMAC of its real key."""
         return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"
 
     def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
-        """Return the operation, decrypted if sealed; None unless this key authenticates it."""
+        """Return the operation, decrypted if sealed; None if this key does not authenticate it."""
         if operation.kind != SEALED:
             expected = self._proof_of(operation, space).encode()
             is_proved = hmac.compare_digest(expected, operation.proof.encode("utf-8", "replace"))
@@ -110,14 +110,14 @@ class Key:
         return inner if operation.key == self.sealed_key(inner.key) else None
 
     def announcement(self, space: str, origin: str) -> TeamOperation:
-        """Return the operation by which this machine announces that it has the key."""
+        """Return the operation that announces that this machine has the key."""
         id_, key = ids.id_for(f"machine {space} {origin} {self.mark}"), MACHINE + origin
         value = {"mark": self.mark}
         plain = TeamOperation(id_, origin, SEALED, key, value, made_at=ids.timestamp())
         return self.seal(plain, space)._replace(key=plain.key)
 
     def fits(self, operation: TeamOperation, space: str) -> bool:
-        """Return True if this key authenticates the operation; accepts announcements, too."""
+        """Return True if this key authenticates the operation, which may be an announcement."""
         if operation.key.startswith(MACHINE):
             operation = operation._replace(key=self.sealed_key(operation.key))
         return self.verified(operation, space) is not None
@@ -133,7 +133,7 @@ class Key:
 
 
 def read(home: str) -> Key | None:
-    """Return the key stored in this home, or None. Raises BadInput if it is damaged."""
+    """Return the key stored in this home, or None. Raises BadInput if the file is damaged."""
     path = os.path.join(home, NAME)
     text = files.read_text(path)
     if text is None:
@@ -150,7 +150,7 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str, secret: bytes | None = None) -> Key:
-    """Return the key of this home, created from `secret` or at random. Raises OSError, BadInput."""
+    """Return this home's key; if missing, create it (from `secret`). Raises OSError, BadInput."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -161,7 +161,7 @@ def create(home: str, secret: bytes | None = None) -> Key:
 
 
 def take(home: str, words: str) -> Key:
-    """Save the key that these words encode. Raises OSError, BadInput if home has another key."""
+    """Store the key that these words encode. Raises OSError, BadInput if there is another key."""
     stated = Key(secret_of(words))
     key = create(home, stated._secret)
     if key.mark != stated.mark:
@@ -176,7 +176,7 @@ def take(home: str, words: str) -> Key:
 
 
 def secret_of(words: str) -> bytes:
-    """Return the 32 bytes encoded by 24 words. Raises BadInput that says which word is wrong."""
+    """Return the 32 bytes that 24 words encode. Raises BadInput that names the wrong word."""
     stated = words.lower().split()
     mnemonic = _mnemonic()
     unknown = [word for word in stated if word not in mnemonic.wordlist]
@@ -198,18 +198,18 @@ def secret_of(words: str) -> bytes:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Return the fields of an operation that are authenticated together with its value."""
+    """Return the encoded fields of an operation that are authenticated together with its value."""
     o = operation
     return _canonical([o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock])
 
 
 def _canonical(value: object) -> bytes:
-    """Return a JSON value in a canonical encoding that survives storage in PostgreSQL's jsonb."""
+    """Encode a JSON value in a form that does not change in PostgreSQL's jsonb."""
     return json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":")).encode()
 
 
 def _numbers_fixed(value: object) -> object:
-    """Return the value with whole floats as integers, since jsonb may turn 1e2 into 100."""
+    """Convert whole floats in a value to integers, because jsonb may turn 1e2 into 100."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

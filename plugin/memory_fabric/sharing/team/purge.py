@@ -1,6 +1,6 @@
-"""Purge of the local copies of a shared log's operations.
+"""Purge of a shared log's operations that are stored locally.
 
-Purged text is blanked here, and the server is asked to erase it (`outbox.demand_purge`).
+Purged text is removed from them, and the server is asked to erase it (`outbox.demand_purge`).
 """
 
 import json
@@ -13,13 +13,13 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget
 
 
 def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
-    """Blank operations with purged text, here and on the server; return the number of rows."""
+    """Blank operations with purged text, and have the server erase them; return the row count."""
     keys = {wire.key_of_record(id_) for id_ in target.ids}
     keys |= {wire.key_of_entity(name) for name in target.names}
     keys |= {wire.key_of_observation(*pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
-    # Entities of purged records are purged, too, if the database no longer has them.
+    # Entities of purged records are purged, too, if they are no longer in the database.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
@@ -31,7 +31,7 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
         else:
             blank = head._replace(value="", payload="")
         heads.put(c, [blank])
-    # The history of other machines also has what was withdrawn before.
+    # Other machines' history may also contain statements that were withdrawn before.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
     outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))
     met = json.dumps([*keys, *(head.key for head in purged)])
@@ -40,7 +40,7 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
 
 
 def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
-    """Remove changed rows with purged text from the due list; `scrub` has withdrawn them."""
+    """Remove rows with purged text from the rows due to be sent, after `scrub` withdrew them."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     for kind, key in due:
         key_of_gone = own.key_of_gone(c, kind, key)
@@ -52,7 +52,7 @@ def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
 
 
 def _holds(head: Head, target: PurgeTarget) -> bool:
-    """Return True if the operation contains purged text or the name of a purged entity."""
+    """Return True if an operation contains purged text or a purged entity's name."""
     if head.payload and target.is_in(head.payload):
         return True
     value = head.stated

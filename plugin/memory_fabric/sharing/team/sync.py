@@ -1,7 +1,7 @@
 """The exchange with all spaces linked to a project and its user, with locks, back-off and notices.
 
-Only one process at a time exchanges with a space; another one gives up if the space is locked. A
-failure is saved in `team/state.json` and reported once; each further failure delays the next
+Only one process at a time exchanges with a space; another process gives up if the space is locked.
+A failure is saved in `team/state.json` and reported once. Each further failure delays the next
 attempt longer. Hooks start `main` as a detached process (`ties.start`).
 """
 
@@ -31,25 +31,25 @@ from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
-if TYPE_CHECKING:  # imports the driver, which is made importable later
+if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# How long the user is not notified of a failure that may pass: no answer (a laptop away from its
-# network), and any other such failure. Before the first success, every failure is reported at once.
+# How long the user is not notified of a failure that may pass: without an answer (a laptop may be
+# offline), and with any other such failure. Failures before the first success are reported at once.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
-# How often to look for members who have not read the log, and after how long they are reported.
+# How often members who have not read the log are looked for, and after how long they are reported.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run. Changes made during a run are sent by it: others find the space locked.
+# Rounds in one run, which also sends changes made during the run: other processes cannot.
 MAX_ROUNDS = 20
-# Seconds to wait for another process's exchange, which is usually shorter than that.
+# Seconds to wait for the exchange of another process, which is usually shorter.
 LEAVE_WAIT_S = 30.0
-# Time limit of the detached process; after it, a later process continues.
+# The time limit of the detached process in seconds; a later process goes on.
 LIFE_S = 600.0
 NICENESS = 5
 
 
 class Result(NamedTuple):
-    """The result for one linked space: an outcome, a failure, or neither if it was locked."""
+    """The result for one link: an outcome, a failure, or neither if the space was locked."""
 
     tie: Tie
     outcome: Outcome | None = None
@@ -57,7 +57,7 @@ class Result(NamedTuple):
 
 
 def may_exchange(settings: Settings) -> bool:
-    """Return True unless memory is switched off or the process runs in CI."""
+    """Return False if memory is switched off, or in CI."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     return bool(settings.writes and not settings.ci and everywhere["write"])
 
@@ -65,9 +65,9 @@ def may_exchange(settings: Settings) -> bool:
 def exchange(
     memory: Memory, tie: Tie, *, wait_s: float = 0.0, progress: Progress | None = None
 ) -> Result:
-    """Exchange with one space until nothing is left to send; return errors, do not raise them.
-    Waits `wait_s` for another process with the lock. Raises OSError if home is not writable,
-    TimeoutError if the caller's time limit is reached.
+    """Exchange with one space until nothing is left to send; return errors instead of raising them.
+    Waits up to `wait_s` for another process that has the lock. Raises OSError if home is not
+    writable, and TimeoutError at the caller's time limit.
     """
     home = memory.settings.home
     lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
@@ -77,7 +77,7 @@ def exchange(
         return Result(tie)
     try:
         if ties.of(home, tie.key) != tie:
-            return Result(tie)  # the link was removed or changed meanwhile
+            return Result(tie)  # meanwhile the link was removed or changed
         outcome = _rounds(memory, tie, progress)
     except FabricError as error:
         note_failure(memory, tie, error)
@@ -89,7 +89,7 @@ def exchange(
 
 @contextmanager
 def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
-    """Connect to a linked space; yield the exchange. Raises TeamError, StoreUnavailable."""
+    """Connect to a link's space and yield the exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
     from memory_fabric.sharing.team.exchange import Exchange  # late: needs the extra's packages
 
@@ -114,7 +114,7 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
 
 
 def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
-    """Save a success, and leave notices for the user about notable results. Raises OSError."""
+    """Save a success, and notify the user of results that need attention. Raises OSError."""
     home, name, now_s = memory.settings.home, tie.name, time.time()
     new = {"last_success": ids.timestamp(now_s), "failures": 0, "next_at": 0.0, "ran_at": now_s}
     cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
@@ -144,7 +144,7 @@ def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
 
 
 def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
-    """Save a failure, and notify the user of it once. Raises OSError."""
+    """Save a failure, and notify the user once of its cause. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
     before = ties.state_of(home, tie.key)
@@ -164,8 +164,8 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
 
 
 def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
-    """End the link to a space; unless `keep`, remove other members' statements from this machine.
-    Needs no network. Raises StoreUnavailable, OSError, TimeoutError if an exchange takes too long.
+    """End a link to a space; unless `keep`, remove other members' statements here. Uses no network.
+    Raises StoreUnavailable, OSError, or TimeoutError if another exchange takes too long.
     """
     home = memory.settings.home
     with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
@@ -177,7 +177,7 @@ def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange with all spaces that are not in back-off; log failures, return 1 after a failure."""
+    """Exchange with all spaces that are not in back-off, log failures; return 1 after a failure."""
     settings = read_settings(os.environ, {})
 
     def stop() -> None:
@@ -216,7 +216,7 @@ def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
             outcome = outcome.plus(more)
             if not (more.sent or more.refused):
                 break
-        # Every few hours: update the lists of removed and silent members, and compact the log.
+        # Every few hours, update the lists of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
             named = open_exchange.behind(now_s - SILENT_AFTER_S)

@@ -1,14 +1,14 @@
-"""Links of projects, and of the user, to the spaces of shared logs; the state of each link's
-exchange, and its start by a hook.
+"""Links of projects, and of the user, to spaces of shared logs; the state of each link's exchange,
+and the start of the exchange by a hook.
 
 `team.json` in home contains the links, without passwords, which are where libpq expects them:
     {"<project id>" or "user": {"dsn": …, "space": …, "member": …, "insecure": …, "me": …,
                                 "owner": …, "packages": …}}
-`team/state.json` contains the result of the last exchange of each link (`State`), without content.
+`team/state.json` contains the result of each link's last exchange (`State`), but no memories.
 
     hook ── start_when_due() ──▶ team.sync, detached ──▶ PostgreSQL
 
-This module never uses the network or imports packages of the extra; the detached process does.
+This module neither uses the network nor imports packages of the extra; the detached process does.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from memory_fabric.config import TIES, Settings, environment
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
-# The key, in place of a project's id, of the link for the user's own memories.
+# The key of the link for the user's own memories, used in place of a project's id.
 USER = "user"
-# The value of `via` for an exchange through a git repository instead of PostgreSQL.
+# The value of `via` for a log in a git repository, not in PostgreSQL.
 GIT = "git"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
-# Uses of a link, each with its own lock: one exchange, and following it continuously.
+# The uses of a link, each with its own lock: a single exchange, and continuous exchange.
 SYNC, FOLLOW = "sync", "follow"
-# The length of a machine's id in the clock of an operation (sharing.replica.wire).
+# The length of a machine's id, which is a part of each clock reading (sharing.replica.wire).
 ORIGIN_CHARS = 8
-# The back-off doubles from the first delay up to the last, minus a random part of up to half.
+# The delay doubles from the first to the last value, minus a random part of up to half.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# Longer delays are ignored, so that a clock set back does not block the exchange.
+# A longer delay is ignored; otherwise, setting the clock back would block the exchange.
 MAX_WAIT_S = 24 * 3600
 # Starting the process costs half a second of CPU time. After a turn without changes, it is started
-# only if the last exchange is at least this many seconds ago.
+# only if the last exchange was at least this many seconds ago.
 EVERY_S = 30.0
-# Selects whether a linked database has changes that were not sent yet.
+# Selects 1 if a linked database has changes that have not been sent.
 WAITS = (
     "SELECT EXISTS (SELECT 1 FROM team_due) "
     "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
@@ -67,24 +67,24 @@ class Tie(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of the log for messages."""
+        """Return the name of the log, as used in messages."""
         if not self.via:
             return f"the shared log of {self.space}"
         return f"the sync of {'your own memories' if self.key == USER else self.space} by git"
 
     @property
     def place(self) -> str:
-        """Return the address for status: the repository, or the space and the member's name."""
+        """Return the address to show in a status: the repository, or the space and the member."""
         return self.dsn if self.via else f"{self.space} as {self.member}"
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if each operation is sealed; in a git repository, whole lines are sealed."""
+        """Return True if single operations are encrypted; in a git repository, whole lines are."""
         return self.key == USER and not self.via
 
     @property
     def command(self) -> str:
-        """Return the command with which the user can inspect or end the link."""
+        """Return the command with which the user inspects or ends the link."""
         return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
@@ -94,13 +94,13 @@ class Tie(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of one link to a space. Times are ISO 8601, or empty for never; `next_at`, `ran_at`
-    and `asked_at` are seconds since 1970.
+    """The state of one link. Times are ISO 8601 or '' for never; `next_at`, `ran_at` and `asked_at`
+    are seconds since 1970.
 
-    `cause` is the class of the last error, empty after a success, and `told` the cause last
-    reported to the user; `since` is the time of the first failure after the last success. At
-    `asked_at`, members in `silent` (a text, with commas) had not read the log for a week, and
-    `removed` were former members.
+    `cause` is the class of the last error, '' after a success, and `told` the last cause of which
+    the user was notified. `since` is the time of the first failure after the last success. At
+    `asked_at`, `removed` were the former members, and `silent` the members who had not read the log
+    for a week (texts with commas).
     """
 
     last_success: str = ""
@@ -118,10 +118,10 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The counts of one exchange. `sent` operations were appended, `refused` ones were rejected
-    permanently, `read` ones were received, of which `applied` changed the local memory. `conflicts`
-    counts keys that two of this user's machines changed at once, `asked` requests to erase this
-    user's statements. `again` is the reason why everything was sent and read again, or "".
+    """The counts of one exchange. `sent` operations were appended, `refused` ones permanently
+    rejected, `read` ones received, and `applied` ones changed the local memory. `conflicts` counts
+    keys that two of this user's machines changed at once, `asked` demands to erase this user's
+    statements. `again` is the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -134,61 +134,61 @@ class Outcome(NamedTuple):
     again: str = ""
 
     def plus(self, other: Outcome) -> Outcome:
-        """Return the sum of two outcomes."""
+        """Return an outcome with the sums of the counts of both."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self._fields[:-1]}
         return Outcome(**sums, again=self.again or other.again)
 
 
 def exist(home: str) -> bool:
-    """Return True if the file of links exists in this home; costs one stat."""
+    """Return True if this home has a file of links; costs one stat."""
     return os.path.exists(os.path.join(home, TIES))
 
 
 def read(home: str) -> tuple[Tie, ...]:
-    """Return all links of a home, including those to spaces that were not joined."""
+    """Return all links in a home, including those to spaces that were created but not joined."""
     stored = files.read_json(os.path.join(home, TIES))
     return tuple(Tie(key, **_fields(Tie, v)) for key, v in stored.items() if isinstance(v, dict))
 
 
 def of(home: str, key: str) -> Tie | None:
-    """Return the link of a project or of USER, even if not joined; None if there is none."""
+    """Return the link of a project or of USER, even if it is not joined, or None."""
     return next((tie for tie in read(home) if tie.key == key), None)
 
 
 def joined(home: str, project_id: str) -> tuple[Tie, ...]:
-    """Return the links of this project and of the user through which operations are exchanged."""
+    """Return the links of a project and of the user to spaces that were joined."""
     keys = (project_id, USER) if project_id else (USER,)
     return tuple(tie for tie in read(home) if tie.key in keys and tie.member and tie.dsn)
 
 
 def joined_by(memory: Memory) -> tuple[Tie, ...]:
-    """Return the joined links of this memory's project and of the user."""
+    """Return the links of a memory's project and of the user to spaces that were joined."""
     return joined(memory.settings.home, memory.project.id if memory.project else "")
 
 
 def save(home: str, tie: Tie) -> None:
-    """Add or replace a link to a space. Raises OSError, TimeoutError."""
+    """Add a link, or replace the link with the same key. Raises OSError, TimeoutError."""
     value = {name: part for name, part in tie._asdict().items() if part and name != "key"}
     _change(os.path.join(home, TIES), tie.key, lambda _: value)
 
 
 def remove(home: str, key: str) -> None:
-    """Remove a link; delete the file if no link is left. Raises OSError, TimeoutError."""
+    """Remove a link; delete the file after the last link. Raises OSError, TimeoutError."""
     _change(os.path.join(home, TIES), key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the path of the lock file for one use (SYNC or FOLLOW) of a link."""
+    """Return the path of the lock file for a link and a use of the link (SYNC or FOLLOW)."""
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 
 def state_of(home: str, key: str) -> State:
-    """Return the state of a link; an empty state if none is saved."""
+    """Return the saved state of a link, or an empty state if there is none."""
     return State(**_fields(State, files.read_json(os.path.join(home, FOLDER, NAME)).get(key)))
 
 
 def update_state(home: str, key: str, **changes: Any) -> None:
-    """Change fields of the state of a link. Raises OSError, TimeoutError."""
+    """Change fields of a link's saved state. Raises OSError, TimeoutError."""
 
     def changed(before: object) -> dict[str, Any]:
         new = State(**_fields(State, before))._replace(**changes)
@@ -198,19 +198,19 @@ def update_state(home: str, key: str, **changes: Any) -> None:
 
 
 def forget_state(home: str, key: str) -> None:
-    """Delete the state of a link, if there is one. Raises OSError, TimeoutError."""
+    """Delete the saved state of a link, if there is one. Raises OSError, TimeoutError."""
     path = os.path.join(home, FOLDER, NAME)
     if key in files.read_json(path):
         _change(path, key, lambda _: None, durable=False)
 
 
 def is_held_off(state: State, now_s: float) -> bool:
-    """Return True if the back-off after a failure is not over."""
+    """Return True if the next exchange must still wait because of a failure."""
     return 0 < state.next_at - now_s <= MAX_WAIT_S
 
 
 def is_followed(home: str, key: str) -> bool:
-    """Return True if an MCP server exchanges continuously through this link."""
+    """Return True if an MCP server is following this link, which it exchanges continuously."""
     path = lock_path(home, key, FOLLOW)
     if not os.path.exists(path):
         return False
@@ -222,7 +222,7 @@ def is_followed(home: str, key: str) -> bool:
 
 
 def delay_after(failures: int, chance: float) -> float:
-    """Return the seconds to wait after failures in a row, randomised by `chance` (0 to 1)."""
+    """Return the seconds to wait after this many failures, randomised by `chance` (0 to 1)."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(max(failures, 1) - 1, 30))
     return grown * (0.5 + chance / 2)
 
@@ -239,7 +239,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return actions to run after the hook's reply: they start the exchange if it is due."""
+    """Return an action to run after the hook's reply, which starts the exchange if it is due."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -247,9 +247,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if an exchange of this project or of the user is due: at Stop, if
-    something is waiting or the last one was a while ago. A link that an MCP server follows is
-    skipped, except at SessionEnd, which ends that server, too. Raises StoreUnavailable, OSError.
+    """Start the exchange process if a link of this project or of the user is due. At Stop, a link
+    is due if changes wait or its last exchange was a while ago. A link that an MCP server follows
+    is due only at SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
@@ -266,7 +266,7 @@ def start_when_due(memory: Memory, event_name: str) -> None:
 
 
 def start(settings: Settings) -> int:
-    """Start the exchange in a detached process that outlives the session; return the process id."""
+    """Start the exchange in a detached process that outlives the session; return its process id."""
     folders = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
     folders["CLAUDE_PLUGIN_DATA"] = settings.data_dir
     folders["CLAUDE_PLUGIN_ROOT"] = settings.plugin_root
@@ -276,7 +276,7 @@ def start(settings: Settings) -> int:
 def _change(
     path: str, key: str, change: Callable[[Any], Mapping[str, Any] | None], *, durable: bool = True
 ) -> None:
-    """Change one value of a JSON file; delete the file if no value is left."""
+    """Change the value of one key in a JSON file; delete the file with its last value."""
     with files.Locked(path + ".lock"):
         values = files.read_json(path)
         value = change(values.pop(key, None))
@@ -289,13 +289,13 @@ def _change(
 
 
 def _fields(kind: type[Tie] | type[State], value: object) -> dict[str, Any]:
-    """Return the fields of a Tie or State that a value from a file contains with valid types."""
+    """Return the fields of a Tie or State in a file's value, without fields of a wrong type."""
     stated = value if isinstance(value, dict) else {}
     fields: dict[str, Any] = {}
     for name, default in kind._field_defaults.items():
         part = stated.get(name, default)
         if isinstance(default, str):
-            # A number in a link is converted to text; one in a state is replaced by the default.
+            # In a link, a number is converted to text; in a state, it is replaced by the default.
             is_text = isinstance(part, str) or kind is Tie
             fields[name] = str(part) if is_text else default
         elif isinstance(default, bool):
