@@ -50,7 +50,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # A one-word name adds spellings; a longer name is searched for as an entity instead.
+            # If the term means a one-word name, the name's spellings are searched for, too.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))

@@ -1,4 +1,4 @@
-"""What a prompt requests: earlier conversations, help with trouble, a person, a number or a time.
+"""Recognition of what a prompt asks for: earlier conversations, help, a person, a number, a time.
 
 A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
 earlier conversations. In languages with spaces, a phrase matches only as whole words, in others

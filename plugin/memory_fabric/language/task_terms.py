@@ -79,7 +79,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """Return the sentence without long paths and words of all tasks; '' if nothing remains."""
+    """Return the sentence without long paths and words found in any task; '' if nothing is left."""
     openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
     spoken = (word for word in sentence.split() if _bare(word) not in errands)
     short = (word for word in spoken if word.count("/") < PATH_SLASHES)

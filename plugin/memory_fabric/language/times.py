@@ -11,7 +11,7 @@ MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-# A text with none of these words contains no time span except possibly a year.
+# Unless it contains one of these words, a text can contain no time span except a year.
 CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)

@@ -1,7 +1,7 @@
 """Words, phrases and tables from the files in `data/`, which are read on first use.
 
-A section of a file is a line `== name ==`, followed by words or by lines that belong together. A
-line that begins with `# ` is a comment.
+A section of a file is a heading `== name ==`, followed by words or by whole lines. A line that
+begins with `# ` is a comment.
 """
 
 import os
@@ -42,7 +42,9 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for the section NAME as whole words and `NAME, anywhere` anywhere."""
+    """Return an expression for the phrases of a section as whole words. Phrases in the section
+    `NAME, anywhere` match within words, too.
+    """
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 

@@ -20,13 +20,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn states a record of at least LEAST_WORDS words if it has this share of them. A turn longer
-# than MAX_TURN_CHARS makes other statements, too, and is not merged.
+# A turn states a record of at least LEAST_WORDS words if it has the share STATED_SHARE of these
+# words. A turn longer than MAX_TURN_CHARS makes other statements, too, and is not merged.
 STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Merge turns into the record that they state, at the position of the first such turn."""
+    """Merge turns into the record that they state, which takes the first turn's position."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -53,7 +53,7 @@ Vector = dict[str, float]
 LEAST_CONCEPTS = 16
 # A shorter word before a full stop is probably an abbreviation (`Dr.`) and ends no sentence.
 LEAST_LAST_WORD = 5
-# Limits: sessions that are read in full, sessions whose turns become candidates, turns of each.
+# Maximum numbers of sessions to read, of sessions that give candidates, and of turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
 # The weight of the similarity to the best sessions, the number of best sessions, and the number of
@@ -81,7 +81,7 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Score the sessions that a message may continue; add their turns. Raises DeadlinePassed."""
+    """Score the sessions a message may continue, and find their turns. Raises DeadlinePassed."""
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
@@ -265,7 +265,7 @@ MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and later settled ones, which would else be hidden by turns."""
+    """Return the first `most` hits, and later settled ones that turns have pushed down."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
@@ -318,7 +318,7 @@ def _is_users(turn: Hit) -> bool:
 
 
 def _is_settled(hit: Hit) -> bool:
-    """Return True for a current, trusted statement that covers enough of the question."""
+    """Return True for a current, trusted statement that covers enough of the question's weight."""
     if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
         return False
     is_edge = hit.metadata.get("entityType") == "relation"

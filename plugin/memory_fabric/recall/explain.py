@@ -103,7 +103,7 @@ def as_json(explained: Explanation) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as a JSON object (BR-6) without secrets; it includes failures and paths."""
+    """Return the answer as a JSON object (BR-6) without secrets, with failures, paths and notes."""
     redacted: dict[str, str] = {}
     fields: dict[str, Any] = {
         "query": answer.query.text,

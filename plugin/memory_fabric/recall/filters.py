@@ -29,7 +29,7 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
-# What each filter accepts, for the notes on invalid filters, which are searched for as words.
+# What each filter accepts, as shown in the notes on invalid filters.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",
     "scope": f"takes {', '.join(SCOPES)}",

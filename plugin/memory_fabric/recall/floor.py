@@ -20,7 +20,7 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem
 
 # The metadata key for the words of the prompt that occur in few memories.
 RARE = "rare"
-# A word is rare if at most this many memories have it: few memories have two by chance.
+# A word is rare if at most this many memories have it. A memory rarely has two by chance.
 FEW_ROWS = 4
 # A concept with at least this strength is a topic; weaker concepts are words for actions.
 SPECIFIC = 1.0
@@ -28,7 +28,8 @@ SPECIFIC = 1.0
 # share a third topic, because some memory has any two of them. Of a prompt with one or two topics
 # it need share no more than these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The minimum share of a memory's words in the prompt, and the share that counts as most.
+# The minimum share of a memory's words that the prompt contains, and the share of the prompt's
+# weight that counts as most of the prompt.
 LEAST_HELD, MOST = 0.2, 0.6
 # A request with this share of a memory's words (at least LONG_MEMORY) merely repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
@@ -40,7 +41,7 @@ HELD_FLOORS = {1: 0.75, 2: 0.4}
 # share many other words with the prompt.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# The shares are multiplied by this if the only shared rare word names the memory's entity.
+# The required shares are multiplied by this if the only rare word names the memory's entity.
 NAMED_EASE = 0.4
 # Types of records about failures and their fixes. For a prompt that reports no trouble, the
 # required shares of such records are multiplied by WITHOUT_TROUBLE.

@@ -137,7 +137,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return a test of a hit: is it a fact that shares two topics and much text with a question?"""
+    """Return a test for strong hits: facts that share two topics and many words with a question."""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:

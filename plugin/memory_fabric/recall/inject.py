@@ -134,7 +134,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
         return UNASKED_TURN
     if about.get("entityType") == "relation":
         if len(about.get("relations", ())) > 1:
-            return ""  # other paths are not candidates unless asked for
+            return ""  # a path is a candidate only if the prompt asks for it
         if not floor.asks_for_relations:
             return UNASKED_RELATION
     if about.get("over") and not floor.past:
@@ -186,7 +186,7 @@ def author_of(hit: Hit) -> str:
 
 def is_silent(query: Query) -> bool:
     """Return True if a prompt has no topic to search for, like a greeting or an assent."""
-    first = query._replace(terms=query.terms[:FIRST_TERMS])  # usually enough, and faster
+    first = query._replace(terms=query.terms[:FIRST_TERMS])  # a few terms usually suffice
     return not query.traverse and not any(
         c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
     )

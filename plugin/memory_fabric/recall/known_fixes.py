@@ -23,7 +23,7 @@ from memory_fabric.text import STOPWORDS
 
 # The trust of fixes that are shown for a failure. Other fixes are found only by questions.
 TRUSTED = frozenset(("user", "assistant"))
-# Maximum numbers: of newest fixes to compare in each database, of fixes to show, of characters.
+# Maximum numbers of fixes to compare in each database and to show, and of a symptom's characters.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
 # A word that is in more lines does not help to identify the failure.
@@ -34,9 +34,10 @@ WINDOW_LINES = 3
 ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# The additional weight of two words that are adjacent in both texts; the latter with a number.
+# The additional weight of two words that are adjacent in both texts, without and with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# The share of the error line that a line must have; a line of little weight has little else.
+# A line must have the share LINE_SHARE of the error line's weight. A line with less than
+# LINE_WEIGHT must contain little else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -125,7 +126,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # If names of the error line are missing, the failure is of the same kind but another one.
+    # If names of the error line are missing, it is another failure of the same kind.
     has_names = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0

@@ -231,7 +231,7 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
 
 
 def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Return True if a word that only one of two texts has makes them different statements."""
+    """Return True if a word makes two texts different statements when only one text has it."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -258,7 +258,7 @@ def coverage(hit: Hit) -> float:
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Return True for a memory from a shared journal. It confirms no other: its author may lie."""
+    """Return True for a memory of a shared journal, which proves nothing: its author may lie."""
     return hit.metadata.get("trust") == FOREIGN
 
 

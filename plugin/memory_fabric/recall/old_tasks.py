@@ -18,7 +18,7 @@ from memory_fabric.store.conversations import sessions as conversations
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
-# The ledger's prefix for a shown task, and the largest share of sessions with a rare word.
+# The ledger's prefix for a shown task. A rare word is in at most RARE_SHARE of the sessions.
 TASK, RARE_SHARE = "task:", 0.2
 # A prompt must share this number of rare words with an earlier task, and this share of its own
 # topics; an ordinary word counts less than a name.
@@ -38,7 +38,7 @@ MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
 
 
 class Task(NamedTuple):
-    """An earlier task: its session, the turn that requests it, and the rare words it shares."""
+    """An earlier task: its session, its request, and the rare words it shares with the prompt."""
 
     session: str
     request: Hit

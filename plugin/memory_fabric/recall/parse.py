@@ -176,7 +176,7 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a question asks for an earlier state; stricter for a prompt (`plain`)."""
+    """Return True if a question asks for an earlier state; a prompt (`plain`) must be clearer."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
     for i in range(1, len(spelled)):  # find "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
@@ -206,7 +206,7 @@ MIN_WORD_CHARS, MAX_LEFT_OUT = 3, 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text without negations, the words to exclude, and the words to rank lower."""
+    """Return the text without its unwanted words, the words to exclude, and words to rank lower."""
     excluded: list[str] = []
     unasked: list[str] = []
 
@@ -268,7 +268,7 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each sentence of a text with the character that ends it; dots inside words end none."""
+    """Yield each sentence of a text with its end character; a dot inside a word is not an end."""
     start = 0
     for at, sign in enumerate(text):
         if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):

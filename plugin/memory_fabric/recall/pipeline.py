@@ -22,7 +22,7 @@ from memory_fabric.store.memory import Memory
 DEFAULT_LIMIT = 10
 # The maximum number of candidates of each source for an injection, which is a handful of hits.
 INJECT_LIMIT = 40
-# This many more hits than are returned get cross references, because these change the order.
+# Cross references change the order, so this many hits beyond the limit get them, too.
 REFERENCED_EXTRA = 10
 # A question that does not contain this word names no domain.
 WORD = "domain"
@@ -365,7 +365,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # With a similarity, any hit may still move to the front, so none are left out here.
+        # With a similarity, any hit may still move to the front, so all hits are kept here.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most

@@ -23,7 +23,7 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# The weights are tuned on development conversations; half or double costs at most a point.
+# The weights are tuned on development conversations; halving or doubling one costs a point at most.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
 # The weight of a synonym, relative to the word itself.
@@ -31,7 +31,7 @@ NEAR_SHARE = 0.6
 # The weights of neighbouring turns, higher after a question, because the turn is then its answer.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# Added, not multiplied, because bm25 is almost 0 for names that occur everywhere in a store.
+# The boost is added, not multiplied, because bm25 is almost 0 for names that occur everywhere.
 ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
@@ -175,7 +175,9 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function that maps a text to a mask: bit i for concept i, n + i for a synonym."""
+    """Return a function that maps a text to a bit mask of its concepts. Of n concepts, concept i
+    has bit i, and its synonyms have bit n + i.
+    """
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -248,7 +250,7 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of a bm25 point for each source and store: less if it covers less."""
+    """Return the weight of a bm25 point by source and store, lower if texts there match less."""
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:

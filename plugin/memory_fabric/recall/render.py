@@ -138,7 +138,7 @@ def path_text(path: Sequence[models.Relation]) -> str:
 
 
 def filter_label(filters: models.Filters) -> str:
-    """Return `[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19); '' if none."""
+    """Return the label `[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19), or ''."""
     domains = dict.fromkeys(domain_name(name) or name for name in filters.domains)
     stated = [("expert_domain", domains), ("project", filters.projects)]
     parts = [f"{name}={','.join(values)}" for name, values in stated if values]
@@ -188,7 +188,7 @@ STALE_AFTER_DAYS = {
     "episode": None,  # a past turn remains true
 }
 DEFAULT_DAYS = 90
-# These fields are set for a memory that was replaced only after the requested time.
+# Fields that are emptied for a memory that was replaced only after the requested time.
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
@@ -291,15 +291,15 @@ def said_before(about: Mapping[str, object]) -> str:
 
 Claim = TypeVar("Claim")
 
-# The largest shares of all other people together, and of one author, next to own memories; and of
-# one author without own memories.
+# The largest shares of all other people together and of one author if own memories are shown, too,
+# and of one author if not.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return, in order, the first claims of other people that fit their share of `places`."""
+    """Return, in order, the first claims of other people, up to their share of `places` claims."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # agent_domains is imported late, because isolation is rare
 class RequestContext:
     """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall.
 
-    `agent_type` is the type of the agent that makes the request, '' for the main session. If it is
-    isolated by config.toml, `memory` is limited to its view (`visible_to`). `launched` are the
-    settings with which the session started in another folder. With `is_past`, an old session is
+    `agent_type` is the type of the agent that makes the request, '' for the main session. If
+    config.toml isolates the type, `memory` is limited to its view (`visible_to`). `launched` are
+    the settings with which the session started in another folder. With `is_past`, an old session is
     read: records get its times, and the present state of files proves nothing.
     """
 

@@ -1,6 +1,7 @@
 """Retrieval, the only stage of recall that queries the store: searches of all sources, and walks
-along relations in the graph. A failing source is reported and skipped; only DeadlinePassed ends the
-search.
+along relations in the graph.
+
+A failing source is reported and skipped; only DeadlinePassed ends the search.
 """
 
 from __future__ import annotations
@@ -183,7 +184,9 @@ def _successors(
 def _near(
     query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return texts that have only synonyms of the words, with bm25 0 instead of a synonym's."""
+    """Return texts that have only synonyms of the words. Their bm25 is set to 0, because it would
+    rate the synonyms.
+    """
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []

@@ -42,8 +42,8 @@ MAX_CAPTION_CHARS = 320
 # The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
 # Unused characters go to the first of these kinds that needs them, then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records are about the same subject if they share at least this number of content words, and
-# this share of the words of the shorter record.
+# Two records are about the same subject if they share at least this number of content words, and at
+# least this share of the shorter record's words.
 SAME_WORDS, SAME_SHARE = 2, 0.6
 # If two records of one session share this number and share of words, only the later one is shown.
 LATER_WORDS, LATER_SHARE = 4, 0.45
@@ -119,7 +119,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
 
 
 def _with_few_imported(contents: Contents) -> Contents:
-    """Leave out unconfirmed imported records that exceed IMPORTED_CHARS; count them in `more`."""
+    """Leave out unconfirmed imported records beyond IMPORTED_CHARS, and count them in `more`."""
     left = IMPORTED_CHARS
 
     def is_told(record: models.Record) -> bool:
@@ -174,7 +174,7 @@ def _fitted(
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit, in order: first within each part's share, then by parts' rank."""
+    """Return the lines that fit, in order. Characters that shares leave unused go by rank."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -278,7 +278,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
-    """Leave out records that a later record of the same session on the same subject follows."""
+    """Leave out a record if a later one of the same session is about the same subject."""
     stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: models.Record, record: models.Record) -> bool:

@@ -32,7 +32,7 @@ MIN_CHARS = 4
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS = 12
 MIN_TOKEN_CHARS = 16
-# This much of the text after a value is examined to tell code and prose from a secret.
+# This many characters after a value are examined to tell code and prose from a secret.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
@@ -63,7 +63,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """Return the text without values in positions where only a secret can be, even weak values."""
+    """Return the text without values in places meant for a secret, even if they look harmless."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -279,7 +279,7 @@ def _without_values(line: str, folded: str) -> str:
     """Return the line without values that follow a secret's name and a separator."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
-    # This does what `sub` does, but tries only the positions where a secret's name begins.
+    # Replace as `sub` would, but look only at positions where a secret's name begins.
     places = sorted(at for head in words("heads") for at in _places(folded, head))
     parts, end_of_last = [], 0
     for place in places:
@@ -302,7 +302,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # a shorter text, so this ends
+            inside = form("named secret").sub(_hide_named, quoted)  # shorter, so the recursion ends
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

@@ -182,7 +182,7 @@ def is_words(text: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return True if a value mixes letters with digits or symbols, as passwords do (not prose)."""
+    """Return True if a value mixes letters with digits or symbols, unlike the words of prose."""
     plain = value.strip(".,;:!?*`\"'()")
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False

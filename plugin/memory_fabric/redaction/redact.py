@@ -1,9 +1,9 @@
 """Removal of secrets from a text, before any byte of it reaches a disk.
 
-Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. The
-time of every expression is linear in the length of the text. Most texts contain no keyword of any
-rule, so no expression is compiled for them. Stored texts may have been redacted by older rules, so
-they are redacted again before they are shown.
+Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Each
+expression takes time linear in the length of the text. Most texts contain no keyword of any rule,
+so no expression is compiled for them. Stored texts may have been redacted by older rules, so they
+are redacted again before they are shown.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _redacted_once(text: str) -> str:
     }
     harmless: tokens.HarmlessParts | None = None
     before = text
-    placed = ""  # the text without secrets that only their position reveals
+    placed = ""  # the text after `without_placed`
     for at, name in enumerate(STEPS):
         if text is not before:
             before, opened = text, opened_steps(text)
@@ -265,7 +265,7 @@ def _may_hold_seeds(folded: str) -> bool:
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # nothing is left of a list number
+        for part in bare.split(",") if bare else ():  # a list number leaves no word
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0

@@ -67,7 +67,7 @@ class Table:
                 self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
 
     def opened_by(self, text: str) -> list[Rule]:
-        """Return the rules of which a keyword occurs in the text."""
+        """Return the rules that have one of their keywords in the text."""
         keywords = [keyword for keyword in self.places if keyword in text]
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
@@ -213,7 +213,7 @@ class _Keywords:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, by flag; a text has the flag if it has one word of the keyword.
+        # Keywords with blanks, searched for only in a text with the flag of one of their words.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:
@@ -351,7 +351,7 @@ def _form_of(word: str, folded: str) -> int:
     """Return the flags of a word's characters: digits, separators, an address, a random value."""
     plain = word.strip(".,;?")
     if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
-        return _account_in(folded)  # Most words have only letters, so no other flag applies.
+        return _account_in(folded)  # Most words have only letters; no other flag applies to them.
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN

@@ -39,7 +39,7 @@ from memory_fabric.redaction.values import (
 LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# After one of these words, the first word is an account name and not the secret.
+# After one of these words, an account name comes first, and then the password.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -160,7 +160,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in tables.ABOUT and not linked and not words:
             return
         if folded in NAMES and tables.kind_of(folded) == kind:
-            return  # this second name has a search of its own
+            return  # the second name is searched for separately
         if not core:
             continue  # only a quotation mark
         lead = region[: token.start() + begin]
@@ -297,7 +297,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
-            continue  # the word contains the secret's name itself
+            continue  # the word contains the name of the secret
         begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)

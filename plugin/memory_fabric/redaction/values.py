@@ -85,7 +85,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
-        # As in "pin 481516"; in other numbers, such as years, more words come between.
+        # A pin is close to its name ("pin 481516"); years and amounts are farther away.
         is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
         is_near = bool(linked or not words or is_last)
         return 4 <= len(core) <= 20 and is_near and not _counts(follower)

@@ -65,7 +65,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # journal lines have an author and scope
+    lacking -= {line["id"] for line in written}  # the journal has these, with author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]
@@ -74,7 +74,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # journal lines lack the user's own words
+    for line in lost.lines:  # add the user's own words, which journal lines lack
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -103,7 +103,7 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # then follows that another value was noted later
+    day = tail[:10]  # the rest may say that another value was noted later
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")

@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file's claims in the order of their last lines, its unreadable lines, and its stamp."""
+    """A file's claims in the order of their last lines, its number of bad lines, and its stamp."""
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
@@ -110,7 +110,7 @@ def has_conflict(path: str) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """Return True if a value is an id in our form and nothing else, such as two joined ids."""
+    """Return True for exactly one id in our form, not for a longer text that ends with an id."""
     if not isinstance(value, str) or len(value) != 36:
         return False
     digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]

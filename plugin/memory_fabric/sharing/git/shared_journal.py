@@ -1,5 +1,5 @@
-"""The journal that users of a repository share. Own lines that wait in home are moved to it;
-records of other users in it are imported, counted, and deleted again.
+"""The journal that users of a repository share. Own lines that wait in home are moved to it; other
+users' records in it are imported and counted, and can be deleted again.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
         return 0
     path = location.shared_file(project)
     stamp = claims_read.stamp(path)
-    if not stamp:  # a folder or branch without the file forgets nothing
+    if not stamp:  # a missing file, as in another branch, changes nothing
         return 0
     database = memory.session_database()
-    # A stored stamp that is equal means that everything in the journal was imported.
+    # The stamp is stored once everything was imported, so an equal stamp means no change.
     if database.newer or database.read_only or _noted(database, others.STAMP + path) == stamp:
         return 0
     content = claims_read.read(path)

@@ -50,7 +50,7 @@ _NO_BRANCH = "couldn't find remote ref"
 _BROKEN = re.compile(
     r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
 )
-# A pattern for git's message, the error class and the remedy; the first pattern that matches.
+# A pattern for git's message, the error class and the remedy; the first match is used.
 _FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
     (
         r"Host key verification failed",

@@ -5,7 +5,7 @@
 
 Each line is one operation, encrypted as a whole with the key of the user's machines; nothing else
 is read from the repository. No two machines change the same file, so a commit on top of the newest
-one needs no merging. If lines are missing that no later operation replaced, the repository was
+one needs no merging. If lines are missing that were neither replaced nor erased, the repository was
 reset to an earlier state.
 """
 
@@ -83,7 +83,7 @@ class GitLog:
         return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
-        """Return False if a line that this machine read or pushed is gone but was not replaced."""
+        """Return False if a line that this machine read or pushed is lost (see `_lost`)."""
         # Without the commit read last, the clone is new; `has` then searches all lines.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
@@ -192,7 +192,7 @@ class GitLog:
         return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
-        """Return True if a line of an earlier commit is gone and its operation was not replaced."""
+        """Return True if a line of an earlier commit is gone but was not replaced or erased."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
             removed = set(old).difference(new) if path.startswith(folder) else ()

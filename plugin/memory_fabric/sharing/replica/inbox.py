@@ -172,7 +172,7 @@ class _Batch:
             if purge is None or not purge.stated.get("purged"):
                 continue
             for head in self._own_at(key_of[name]):
-                if head.value and head.clock < purge.clock:  # not if stated again later
+                if head.value and head.clock < purge.clock:  # later statements are kept
                     self._keep(head._replace(value="", payload=""))
         heads.put(self._c, self._put.values())
 
@@ -311,7 +311,9 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Apply a demand to erase a key, for its author or, by an owner, for all other members."""
+        """Apply a demand to erase a key. A member may erase own statements, an owner those of all
+        members; before this user's statements are erased, the user is asked.
+        """
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)

@@ -77,7 +77,7 @@ def remove_all(c: sqlite3.Connection) -> None:
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
     c.execute("DELETE FROM relations WHERE said_by <> ''")
     c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {IS_ORPHAN}")
-    # The entities that remain belong to this user now, whose statements refer to them.
+    # This user's statements refer to the remaining entities, so these become the user's own.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 

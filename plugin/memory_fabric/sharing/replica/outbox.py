@@ -89,7 +89,7 @@ def settle_within(
 
 
 def settle_dismissals(database: Database) -> None:
-    """Tell the user's other machines which statements of others are forgotten, or no longer."""
+    """Tell the user's other machines which of others' statements were forgotten or readmitted."""
     c = database.connection
     if not space.value(c, space.PROVED):
         return

@@ -66,14 +66,16 @@ class Outgoing:
     """Converts the rows of one database to values that may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words`, include the user's words: released, or for this user's machines only."""
+        """With `words`, values include the user's own words, because they are released or because
+        only this user reads the log.
+        """
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return the log's key for a row in `team_due`, and the value to send, or None for none."""
+        """Return the log's key for a row in `team_due`, and its value; None if it is not sent."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):

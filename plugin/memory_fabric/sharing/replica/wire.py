@@ -1,4 +1,4 @@
-"""The form in which machines exchange operations: each is the state of one row, by one author.
+"""Operations in the form in which machines exchange them: the state of one row, by one author.
 
 An operation is its author's current statement under a key: a record, or a row of the graph. Its
 `base` lists the author's operations that it replaces, so a reader needs no clock to know which of
@@ -33,7 +33,7 @@ NAMED_BY = {
 MAX_PAYLOAD_BYTES = 256 << 10
 # Our payloads have seven levels; recursive functions would fail at some hundreds.
 MAX_DEPTH = 50
-# In the base of a withdrawal: the record was not forgotten, but became local or was moved.
+# This id in the base of a withdrawal means that a record was not forgotten but moved, or is local.
 KEPT = "00000000-0000-0000-0000-000000000000"
 # The numbers of characters of the time, the counter and the machine in a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8

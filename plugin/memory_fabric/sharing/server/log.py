@@ -81,7 +81,7 @@ STATE = """
     WHERE s.space = %s
 """
 # A space's row has the id of the transaction that locked the row last. While that transaction runs,
-# every role can see its lock on its id, but only some roles can see when it began.
+# every role can see the lock on its id, but only some roles can see when it began.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -184,7 +184,9 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the caller's (an owner: everybody's) operations under these keys; log the purge."""
+        """Erase the caller's operations under these keys, or everybody's if the caller is an owner;
+        log the purge.
+        """
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:

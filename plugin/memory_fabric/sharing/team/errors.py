@@ -13,7 +13,7 @@ from memory_fabric.errors import FabricError
 
 
 class TeamError(FabricError):
-    """Base class of the errors of a shared log; `passing` if a later attempt may succeed."""
+    """Base class of a shared log's errors. `passing` is True if a later attempt may succeed."""
 
     passing = False
 

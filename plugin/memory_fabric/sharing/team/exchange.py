@@ -198,7 +198,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Yield the operations in parts; each part has demands to erase of at most one owner."""
+        """Yield the operations in parts, each with demands to erase by at most one owner."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []

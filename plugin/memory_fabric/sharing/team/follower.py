@@ -87,7 +87,7 @@ class Followed:
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:
-        """Exchange once if this process has the lock and does not wait after a failure."""
+        """Exchange once if this process has the lock and no back-off after a failure is running."""
         home, key = self._memory.settings.home, self.tie.key
         try:
             if self._lock is None:
@@ -130,5 +130,5 @@ class Followed:
             if self._exchange is None:
                 self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
             outcome = self._exchange.run()
-            self._looked_at = now_s - random.random()  # random: not all machines at once
+            self._looked_at = now_s - random.random()  # random, so machines check at other times
         sync.note_success(self._memory, self.tie, outcome)

@@ -105,9 +105,9 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Add a role of the server to the space; return its password if it is created here, else "".
-    The space for the member's own machines is created, too, if this role may do that; with `me`, it
-    is an error if not. Raises TeamError, BadInput.
+    """Add a role of the server to the space; return the password of a new role, else "". The space
+    for the member's own machines is created, too, if this role may do that; if not, this is an
+    error only with `me`. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:
@@ -147,7 +147,7 @@ def _connection(
 ) -> Connection:
     """Connect to the server, as the role `name` if one is given. Raises TeamError."""
     driver.reach(memory.settings, noted)
-    checked(dsn, insecure=insecure)  # first, because adding the role's name changes the address
+    checked(dsn, insecure=insecure)  # before the role's name is added to it
     return connect(make_conninfo(dsn, user=name) if name else dsn, insecure=insecure)
 
 

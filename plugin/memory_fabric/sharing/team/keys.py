@@ -26,7 +26,7 @@ KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
 # The fields that are encrypted in a sealed operation.
 INSIDE = ("kind", "key", "value")
-# The key's prefix in an operation by which a machine announces the user's key; it has no memory.
+# The prefix of the key of an operation by which a machine announces that it has the user's key.
 MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
@@ -150,7 +150,9 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str, secret: bytes | None = None) -> Key:
-    """Return this home's key; if missing, create it (from `secret`). Raises OSError, BadInput."""
+    """Return this home's key. If it is missing, create it from `secret`, by default at random.
+    Raises OSError, BadInput.
+    """
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)

@@ -100,7 +100,7 @@ class State(NamedTuple):
     `cause` is the class of the last error, '' after a success, and `told` the last cause of which
     the user was notified. `since` is the time of the first failure after the last success. At
     `asked_at`, `removed` were the former members, and `silent` the members who had not read the log
-    for a week (texts with commas).
+    for a week (names separated by commas).
     """
 
     last_success: str = ""
