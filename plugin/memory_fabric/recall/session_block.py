@@ -27,7 +27,7 @@ OPEN_HEADING = "## Open Questions"
 KNOWN_HEADING = "## Facts and Recent Fixes"
 MORE = "{} more on record: ask, or recall"
 BY_ASSISTANT = "Noted by the assistant, unconfirmed:"
-# The heading of records from other programs or from instruction files unknown to this client.
+# The heading of records from other programs, or from instruction files this client does not read.
 IMPORTED_HEADING = "Imported, unconfirmed:"
 # Shared memories, even if they are newer, come under this heading after own memories.
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"

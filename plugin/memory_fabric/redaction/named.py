@@ -185,7 +185,7 @@ def _hide_bearer(match: re.Match[str]) -> str:
 
 
 def _hide_cookies(match: re.Match[str]) -> str:
-    """Return the cookies without random-looking values; words, numbers and dates remain."""
+    """Return the cookies with a marker for long values that mix letters and digits, such as ids."""
     cookies = []
     for name, sign, value in (pair.partition("=") for pair in match.group(2).split(";")):
         is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))

@@ -76,7 +76,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
             unreadable += 1  # written by somebody else
             continue
-        last.pop(value["id"], None)  # the last line with an id counts
+        last.pop(value["id"], None)  # the last line of an id determines its order
         last[value["id"]] = Claim(value["id"], checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 

@@ -212,7 +212,7 @@ def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str,
     from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
-    if "records" in payload:  # only texts of others are sanitised
+    if "records" in payload:  # paths and stamps are trusted; only text from others is sanitised
         whole["records"] = write.cleaned({"": payload["records"]})[""]
     by = BY._replace(at=ids.timestamp())
     return memory.apply_now(Operation(ids.new_id(), kind, whole, by, "project"))

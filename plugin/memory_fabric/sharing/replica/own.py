@@ -153,7 +153,7 @@ def _shortened(instead: str, match: re.Match[str]) -> str:
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return a folder's path as written and with links resolved, without the file system's root."""
+    """Return a folder's path as written and with links resolved; top-level folders are left out."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
@@ -165,7 +165,7 @@ def tombstone_of(key: str) -> str:
 
 
 def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
-    """Change an own key's row from the previous head's value to the current one, and log that."""
+    """Change the row of an own key to the value of its current head, by a logged operation."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:

@@ -12,8 +12,8 @@ from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-# Maximum lengths of the names of entities, types and relations, and of observations; they are those
-# of parts and texts of records in sharing by git.
+# Maximum lengths of names (of entities, types and relations) and of observations; sharing by git
+# has the same limits for parts and texts of records.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
@@ -50,7 +50,8 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     stated = _READERS[kind](value)
     if stated is None or wire.key_of(kind, value) != key:
         return None
-    # Search all texts at once, because most have no sign of a secret or of a code block.
+    # Search all texts of a statement at once, because most have no sign of a secret or a code
+    # block.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:

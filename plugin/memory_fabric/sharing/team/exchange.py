@@ -80,7 +80,7 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (ServerReadOnly, ServerFull):
-            self._pull(progress)  # reading may still be possible
+            self._pull(progress)  # other members' operations can still be read
             raise
         return sent.plus(self._pull(progress))
 

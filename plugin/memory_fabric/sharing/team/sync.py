@@ -39,7 +39,8 @@ if TYPE_CHECKING:  # imported late: the extra's packages must first be importabl
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # How often members who have not read the log are looked for, and after how long they are reported.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run, which also sends changes made during the run: other processes cannot.
+# The maximum number of rounds in one run. Changes made meanwhile are sent in the same run, because
+# other processes find the space locked.
 MAX_ROUNDS = 20
 # Seconds to wait for the exchange of another process, which is usually shorter.
 LEAVE_WAIT_S = 30.0
