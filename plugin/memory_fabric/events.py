@@ -16,6 +16,8 @@ from memory_fabric.text import each_text, encodable, one_line
 MAX_PROMPT_CHARS = 64 << 10
 # A byte order mark is removed here, because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
+# Logged for an event without content.
+EMPTY = "Empty: the client ended before it sent the event."
 
 # Tags with which prompts begin that no person typed: about ended tasks, local commands, other
 # sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name that ends with
@@ -80,6 +82,8 @@ def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
 
 def load_object(data: bytes) -> dict[str, Any]:
     """Parse a JSON object, replacing text that UTF-8 cannot encode. Raises BadInput."""
+    if not data.strip():
+        raise BadInput("json", EMPTY)
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
         # Only an escape `\ud...` can produce a lone surrogate, and few events contain one.

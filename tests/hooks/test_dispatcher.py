@@ -17,6 +17,7 @@ import pytest
 from memory_fabric import deadline
 from memory_fabric.deadline import process_age_s
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.events import EMPTY
 from memory_fabric.hooks import dispatcher, handlers
 from memory_fabric.hooks.dispatcher import answer, run
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
@@ -292,7 +293,7 @@ def test_receipts_run_after_the_output_and_one_failure_does_not_stop_the_next(
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "Not readable as JSON"),
+        (b"", EMPTY),
         (b"{", "Not readable as JSON"),
         (b"[]", "Expected one JSON object"),
         (b'{"session_id": "x"}', "The event has no name"),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from drawn import chance
+from memory_fabric.events import EMPTY
 from memory_fabric.hooks.table import HANDLERS
 from replay.hook_runner import ROOT, HookResult, HookRunner
 
@@ -80,8 +81,8 @@ def write_nothing() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "Not readable as JSON"),
-        (b"\n", "Not readable as JSON"),
+        (b"", EMPTY),
+        (b"\n", EMPTY),
         (b'{"hook_event_name": "UserPrompt', "Not readable as JSON"),
         (b"[1]", "Expected one JSON object"),
         (b"{}", "The event has no name"),
