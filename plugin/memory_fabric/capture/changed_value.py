@@ -1,7 +1,7 @@
 """Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules prefer
-missing a change to inventing one: the statements must differ only in the value, of which the
-subject has one at a time: a number, a day, a name, a kind, a place or a purpose. Prohibitions, and
-listed paths, commands, tools, environments and people, add to each other.
+missing a change to inventing one. The statements must differ only in the value, and their subject
+must have only one at a time: a number, a day, a name, a kind, a place or a purpose. Prohibitions do
+not replace each other; neither do listed paths, commands, tools, environments and people.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,9 +16,9 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# Sentences with this many common first content words give two values, whatever the verb is.
+# Sentences whose first words share this many content words state values, whatever the verb is.
 LONG_LEAD = 4
-# Sentences that share at least this many content words and differ only in numbers have one subject.
+# Sentences that differ only in numbers have the same subject if they share this many content words.
 FRAME = 4
 _SENTENCE_END = r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+"
 _OPENING = (
@@ -36,7 +36,7 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# Sorted only to give every run the same order: words are compared with these beginnings.
+# Sorted so that every run uses the same order; these are the beginnings of words.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
@@ -51,7 +51,7 @@ _DENIALS = negations.NEVER.union(
 
 
 class Token(NamedTuple):
-    """A word of a sentence: its form for comparison, its original form, and its position."""
+    """A word of a sentence: the form used for comparisons, the original form, and the position."""
 
     key: str
     raw: str
@@ -68,7 +68,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
-    """Return True if two statements give different values to the subject of the first sentences."""
+    """Return True if two statements assign different values to their first sentences' subject."""
     if not a or not b:
         return False
     about_one = _count(_common(a[0], b[0])) > 1
@@ -77,7 +77,7 @@ def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
 
 
 def _tokens(sentence: str) -> Sentence:
-    """Return the tokens of a sentence; "X was raised from 2 to 3" and the like become `X = 3`."""
+    """Return the tokens of a sentence; phrases like "X was raised from 2 to 3" become `X = 3`."""
     text = pattern(_OPENING).sub("", sentence.strip().rstrip(".!。"))
     tokens: list[Token] = []
     for place, raw in enumerate(pattern(_TOKEN).findall(text)[:MAX_TOKENS]):
@@ -98,7 +98,7 @@ def _tokens(sentence: str) -> Sentence:
 
 
 def _has_other_value(a: Sentence, b: Sentence) -> bool:
-    """Return True if two sentences differ only in the value that they give to one subject."""
+    """Return True if two sentences differ only in the value that they give to the same subject."""
     lead = _common(a, b)
     behind = _common(a[len(lead) :][::-1], b[len(lead) :][::-1])[::-1]
     one, other = (s[len(lead) : len(s) - len(behind)] for s in (a, b))
@@ -107,7 +107,7 @@ def _has_other_value(a: Sentence, b: Sentence) -> bool:
     keys = [token.key for token in lead] or [""]
     is_cause = keys[-1] == "=" and _is_one_of(_head(keys[:-1]), _listed("causes"))
     if is_cause and len(keys) > 2 + (keys[0] == "root"):
-        # After "the root cause of the crash is" the value may be any text.
+        # After words like "the root cause of the crash is", any text is a value.
         return not _is_denying((*one, *other, *lead))
     values = _value(one), _value(other)
     rests = one[len(values[0]) :], other[len(values[1]) :]
@@ -130,7 +130,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value at the start of the tokens, without the condition or reason after it."""
+    """Return the value at the start of the tokens, without a following condition or reason."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -144,7 +144,7 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are measures of something that has only one such value."""
+    """Return True if both values are measures of a subject that has only one such measure."""
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
@@ -169,7 +169,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     )
     if not is_name:
         return bool(behind or all(units))
-    # Accept "requires Node 18" and "listens on port 8080", not "Open port 80".
+    # "requires Node 18" and "listens on port 8080" state a value; "Open port 80" does not.
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)
@@ -177,13 +177,13 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if the common words around two values describe something with one value."""
+    """Return True if the words that surround both values describe a thing with only one name."""
     keys = [token.key for token in lead]
     are_names = _is_name(one) and _is_name(other)
     if _is_denying((*lead, *behind)) or _has(lead[:1], _ADDING):
         return False
     if not lead:
-        # As in "Ines is the owner of the loyalty service".
+        # For example: "Ines is the owner of the loyalty service".
         slot = behind[1].key if len(behind) > 2 and behind[0].key == "=" else ""
         return are_names and (_is_one_of(slot, _SLOTS) or slot in ("what", "who"))
     if len(keys) > 2 and keys[-2] in _BEFORE_VALUE and are_names:
@@ -219,7 +219,7 @@ def _head(before: Sequence[str]) -> str:
 
 
 def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
-    """Return True if long sentences differ only in numbers, none of which is part of a name."""
+    """Return True if two long sentences differ only in numbers that are not parts of names."""
     if len(a) != len(b):
         return False
     places = [i for i, pair in enumerate(zip(a, b, strict=True)) if not _same(*pair)]
@@ -265,12 +265,12 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a statement adds to earlier ones. A base form counts only as first word."""
+    """Return True if a statement adds to earlier statements. A base form must be the first word."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if one of the words is a form of a verb with one of these beginnings."""
+    """Return True if one of the words is a form of a verb that begins with one of these strings."""
     endings = _listed("endings") | {""}
     for key in (token.key for token in tokens if token.key.startswith(beginnings)):
         for one in filter(key.startswith, beginnings):

@@ -1,4 +1,4 @@
-"""Clauses of a sentence: a record's statement, reason, rejected alternatives, denials, subject."""
+"""The clauses of a sentence: its statement, reason, rejected alternatives, denials and subject."""
 
 import re
 from typing import NamedTuple
@@ -11,25 +11,25 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
-# Words that are not part of a name: verbs, and words that refer, count, or describe manner or time.
+# Words that cannot be part of a name, such as verbs, pronouns, numerals and adverbs.
 NO_NAME = STOPWORDS | listed("clauses", "no name")
-# Pronouns with which no name begins: "eso" in "en vez de eso usa pnpm".
+# Pronouns that cannot begin a name, like "eso" in "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(
     "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
 )
 _NAMELESS = NO_NAME - {"go"}
-# Words that open a sentence without belonging to its statement: "OK, so".
+# Opening words that do not belong to a sentence's statement: "OK, so".
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
-# Their first words: in most sentences these are missing, and the expression is not compiled.
+# First words of these openings; if all are missing, the expression above is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
-# The end of a clause.
+# Expressions at which a clause ends.
 _RIGHT = (
     r",? because$|; | — | – | - (?=[a-z])|, but |,? so (?=(?:we|i|it|that|the|this|let's|you|"
     r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"
     r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
 )
 _REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, anywhere')}"
-# After these words "to" does not introduce a purpose: "decided to keep".
+# After these words "to" does not introduce a purpose: "we decided to keep it".
 _TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
@@ -46,7 +46,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
-    # A "never" within the reason rejects nothing, and neither does the "not" of "do not".
+    # A "never" in the reason rejects no alternative, and neither does the "not" of "do not".
     r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
@@ -66,7 +66,7 @@ _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
-# Each expression for a rejection, with words of which every match contains at least one.
+# Expressions that reject an alternative. Each match contains at least one of the listed words.
 _OVER_FORMS = (
     (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
     (_OVER_CHOICE, (" over ", " not ", " never ")),
@@ -81,14 +81,14 @@ _OVER_END = (
 )
 
 
-# Borders between sentences, and a reason before its consequence: "it times out, so we use cursors".
+# Borders between sentences. A reason may precede its consequence: "it times out, so we retry".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Words that deny or abandon something. No relation is read from a clause with such a word: a word
-# too many loses a relation, a missing word creates a false one. "Use X, not Y" only compares, and
-# "No, we use X" denies the previous statement; both are exempt.
+# Words that deny or abandon something. No relation is read from a clause with one of these words:
+# an unnecessary word in the list loses a relation, a missing word creates a false one. Two phrases
+# are exempt: "use X, not Y" only compares, and "No, we use X" denies the previous statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -97,15 +97,15 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that are never the subject of a sentence: words about choices and about scopes.
+# Words that are never the subject of a sentence: words about choices and words for scopes.
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# Words about choices are not in this set: a verb's stem may be a noun ("ported", but "the port").
+# Verbs of choosing are not in this set, because a verb's stem may be a noun ("ported", "the port").
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
 class Parts(NamedTuple):
-    """The parts of a sentence that a record keeps."""
+    """The parts of a sentence that are stored in a record."""
 
     what: str
     why: str = ""
@@ -122,8 +122,8 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Return the first clause of a sentence, whose form ends at `end`, with its reason and rejected
-    alternatives.
+    """Return the first clause of a sentence with its reason and rejected alternatives. `end` is the
+    offset at which the opening phrase of the statement ends.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
@@ -177,7 +177,7 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """Return the first expression that introduces a reason; not the "to" of "decided to keep"."""
+    """Return the first expression that introduces a reason; "to" in "decided to keep" does not."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -186,13 +186,13 @@ def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
 
 
 def _reason(sentence: str, marker: re.Match[str]) -> str:
-    """Return the text after a reason's marker; a purpose keeps its "to" in order to be readable."""
+    """Return the reason after its marker. A purpose keeps its "to", so that it is readable."""
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     if stop and pattern(_MENDED).search(tail, stop.end()):
-        return _trimmed(tail)  # a sentence about what helped is part of the reason
+        return _trimmed(tail)  # a sentence that says what helped belongs to the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -230,7 +230,7 @@ def is_denied(clause: str) -> bool:
 
 
 def is_left(clause: str) -> bool:
-    """Return True if the clause rejects or abandons something."""
+    """Return True if the clause rejects an option or says that its use has ended."""
     return bool(pattern(_LEAVING).search(clause))
 
 
@@ -245,7 +245,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the common key of all names of a known technology; a version at the end is kept."""
+    """Return the key that all names of a known technology share; a final version number is kept."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last
@@ -255,7 +255,7 @@ def key_of(name: str) -> str:
 
 
 def subject(text: str) -> list[str]:
-    """Return the stems of the words for a text's subject, in order and without duplicates."""
+    """Return the stems of the words that form a text's subject, in order and without duplicates."""
     keys = (key_of(word) for word in words(text) if word not in _VAGUE)
     stems = [stem(word) for key in keys for word in words(key)]
     return [one for one in dict.fromkeys(stems) if one not in _VAGUE_STEMS]

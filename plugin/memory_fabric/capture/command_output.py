@@ -1,4 +1,4 @@
-"""The outcome of a command according to its output, and the line that states the error."""
+"""The outcome of a command, judged by its output, and the output line that states the error."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,17 +7,17 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, words
 
-# The outcome is at the start or the end of an output; the middle is mostly repetition.
+# Only the start and the end of an output are searched; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
-# Messages of the client, not of the command: refused, interrupted, cancelled.
+# Messages of the client which say that a call was refused, interrupted or cancelled.
 NOT_ITS_FAULT = sections("command_output")["not its fault"]
-# Commands ended by a signal or never started: 124 timed out, 126 not allowed, 127 not found …
+# Exit statuses of commands that were killed or never started: 124 timed out, 126 not allowed, …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# Rows in order of search: which matching line counts (`first` or `last`), and the expression.
+# In order of precedence: which matching line counts (`first` or `last`), and the expression.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
-# Words that occur in most errors, and names of tools.
+# Words that occur in most error messages, and the names of tools.
 _COMMON = listed("command_output", "common")
 _NAMED = r"['\"`‘“][^'\"`’”\s][^'\"`’”]{0,80}['\"`’”]|\b[A-Z]{1,5}\d{2,5}\b|\b[45]\d\d\b"
 _ASSERTION = r"(?i:\bassert(?:ion)?(?:error)?)\b\W{1,4}\w{1,40}\W.{0,80}\w"
@@ -26,7 +26,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Return True if a result marked as an error is not a failure of the command itself."""
+    """Return True if a result is marked as an error although the command itself did not fail."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
@@ -45,22 +45,22 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """Return the output line that best states the error, without a prefix such as `npm ERR!`, or
-    ''. An assertion, an exception or a compiler's first error is preferred to the last line with
-    words.
+    """Return the output line that best describes the error, without a prefix such as `npm ERR!`, or
+    ''. An assertion, an exception or a compiler's first error takes precedence over the last line
+    that contains words.
     """
     lines = _lines_with_words(output)
     return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
 
 
 def pasted_error(text: str) -> str:
-    """Return the error line in a prompt with pasted output; '' if it does not say what failed."""
-    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row also matches prose
+    """Return the error line of output pasted into a prompt; '' if no line says what failed."""
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row matches prose too
     return line if is_specific(line) else ""
 
 
 def signature(output: str) -> str:
-    """Return the line that states the error; '' if it says only that something failed, like
+    """Return the line that describes the error. Return '' for an uninformative line, such as
     "Lifecycle script `build` failed", "exit code 1", a path or a progress line.
     """
     line = telling_line(output)
@@ -68,7 +68,7 @@ def signature(output: str) -> str:
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two uncommon words, or one and a name, file or number."""
+    """Return True if an error line has two uncommon words, or one plus a name, file or number."""
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
     own = {word for word in own if len(word) > 1 or not word.isascii()}
@@ -85,7 +85,7 @@ def _stated_line(lines: Sequence[str], expressions: Iterable[Sequence[str]]) -> 
     for order, expression in expressions:
         for place in reversed(range(len(lines))) if order == "last" else range(len(lines)):
             if exact(expression).search(lines[place]):
-                # If a line is only "Error:", the next line has the message.
+                # If a line consists only of "Error:", the next line contains the message.
                 is_head = lines[place].strip() in ("Error:", "error:") and place + 1 < len(lines)
                 return _plain(lines[place + 1] if is_head else lines[place])
     return ""

@@ -1,8 +1,8 @@
-"""Contradictions between a new record and current records, which the new one does not close. The
-rules prefer missing a contradiction to inventing one. Both records must have the same subject, and
-one requires what the other forbids, reports the opposite outcome, gives another value, or rejects
-what the other chooses. Records with opposite outcomes must also share most words of the shorter
-record and, if both have names, mention the same name first.
+"""Contradictions between a new record and current records that the new record does not close. The
+rules prefer missing a contradiction to inventing one. Both records must have the same subject. In
+addition, one must require what the other forbids, report the opposite outcome, state another value,
+or reject what the other chooses. Records with opposite outcomes must also share most words of the
+shorter record. If both contain names, the first names must be equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,31 +23,31 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# The most matches that are compared; a record on the same subject ranks high by rare words.
+# At most this many matches are compared. Rare common words rank records on the same subject high.
 MAX_LOOKED_AT = 30
-# Words that say only that something must be done or not.
+# Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
     "use uses used using always never must shall avoid forbidden allowed longer please let".split()
 )
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Words that let both statements be valid at once: a limited time, a trial, an addition.
+# Words that allow two opposite statements to be true together: a time limit, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that a choice can be about: too many records share a component.
+# Types of entities that can be the subject of a choice. Too many records share a component.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# The share and the number of the shorter record's words that both records must contain; more is
-# required unless both mention known things.
+# The share and the number of the shorter record's words that both records must contain. More words
+# are required unless both records mention known technologies.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """The statement of a record, as stems of words: what it says to do (`does`) and not to do
-    (`denies`), the subjects that it chooses (`takes`) and `rejects`, the `first` two stems of its
-    subject, and its `whole` sentences, in which changed values are searched for.
+    """The statement of a record as stems of words: what it requires (`does`) and forbids
+    (`denies`), and the subjects that it chooses (`takes`) and `rejects`. `first` are the first two
+    stems of the subject; the `whole` sentences are searched for changed values.
     """
 
     does: tuple[frozenset[str], ...] = ()
@@ -59,8 +59,8 @@ class _Said(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """The subject of a record: keys of known things in order, all stems, and the first two.
-    `versions` maps a name to the number after it (Redis 6); `lacking` are things after "without".
+    """The subject of a record: keys of known technologies in order, all stems, and the first two
+    stems. `versions` maps a name to its version (Redis 6); `lacking` are the nouns after "without".
     """
 
     names: tuple[str, ...] = ()
@@ -71,14 +71,14 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with the ids of records that it contradicts but does not replace."""
+    """Return the record with the ids of the records that it contradicts without replacing them."""
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
     evidence = {**record.evidence, CONTRADICTS: list(ids)}
     return record._replace(evidence=evidence) if against else record
 
 
 def contradicting(memory: Memory, record: Record) -> list[Record]:
-    """Return at most three current records that contradict this one. Skips unreadable databases."""
+    """Return at most three current records that contradict this one; skip unreadable databases."""
     query = parse(" ".join([record.what, *record.alternatives]), plain=True)
     match = match_expression([word for c in concepts(query) for word in c.spellings])
     if not match:
@@ -94,7 +94,7 @@ def contradicting(memory: Memory, record: Record) -> list[Record]:
 
 
 def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return at most three known records that contradict this one, opposite outcomes first."""
+    """Return at most three records in `known` that contradict this one, opposite outcomes first."""
     opposite, said = opposed(record, known), _said(record)
     not_opposite = [old for old in known if old.id != record.id and old not in opposite]
     disagreeing = [old for old in not_opposite if _disagree(said, _said(old))]
@@ -103,7 +103,7 @@ def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
-    """Return True if two records disagree on what to do: one may replace the other."""
+    """Return True if two records disagree on what to do, so that one may replace the other."""
     return _disagree(_said(record), _said(old))
 
 
@@ -129,12 +129,12 @@ def _said(record: Record) -> _Said:
 
 
 def _content(clause: str) -> frozenset[str]:
-    """Return the stems of a clause's words, without words of prohibition and duty."""
+    """Return the stems of a clause's words, except words that only command or forbid."""
     return frozenset(stem(clauses.key_of(word)) for word in words(clause) if word not in _MODALS)
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    """Return True if one forbids or rejects what the other says to do, or if a value differs."""
+    """Return True if one record forbids or rejects what the other requires, or a value differs."""
     pairs = ((a, b), (b, a))
     if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
         return True
@@ -155,7 +155,7 @@ def _rejects(a: _Said, b: _Said) -> bool:
 
 
 def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
-    """Return at most three known records with the opposite outcome, most similar first."""
+    """Return at most three records in `known` with the opposite outcome, the most similar first."""
     about = _subject(record)
     rated: list[tuple[float, str, Record]] = []
     for old in (old for old in known if old.id != record.id and contradict(record, old)):
@@ -190,7 +190,7 @@ def as_line(record: Record) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """Return the outcome as a word: `failed`, `worked`, or the type of a record without outcome."""
+    """Return `failed` or `worked`; for a record without an outcome, return its type."""
     if verdict(record) == "failed":
         return "failed"
     worked = record.outcome == "success" or record.type == "pattern"

@@ -1,5 +1,5 @@
-"""Tables of cues and of forms of statements, and a quick search for their words in a prompt. The
-search runs on every prompt, so this module does not load those that parse sentences.
+"""Tables of the cues and forms of statements, and a quick search of a prompt for their words. The
+search runs on every prompt, so this module does not import the modules that parse sentences.
 """
 
 from functools import cache
@@ -9,7 +9,7 @@ from memory_fabric.events import is_machine_text
 from memory_fabric.language.word_lists import filled
 from memory_fabric.patterns import pattern
 
-# Only the beginning and the end of a long prompt are read, because pasted text is in between.
+# Only the beginning and the end of a long prompt are read, because its middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
 # A sentence is captured if the weights of its cues add up to at least this much.
 ENOUGH = 2.0
@@ -22,7 +22,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A sign of a statement to keep; `expression` is tried only if one of the `words` occurs."""
+    """A hint at a statement to store. `expression` is tried only if one of the `words` occurs."""
 
     kind: str
     weight: float
@@ -37,7 +37,7 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form of a statement: words of which a sentence must have one, and the record it makes."""
+    """A pattern of statements, the words of which a match has at least one, and record fields."""
 
     name: str
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class Form(NamedTuple):
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each language; those under `against` lower the weight of a sentence."""
+    """Return the cues of each language. Cues under `against` lower the weight of a sentence."""
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
@@ -79,7 +79,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of all forms and of cues that suffice alone: in ASCII, and the others."""
+    """Return the words of forms and of cues that suffice alone: ASCII words, then other words."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":
@@ -88,7 +88,7 @@ def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def may_hear(prompt: str) -> bool:
-    """Return False, in a fraction of a millisecond, for most prompts with nothing to remember."""
+    """Return False for most prompts that state nothing to remember; this takes less than 1 ms."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
         return False  # text by the client, or a typed command
@@ -99,7 +99,7 @@ def may_hear(prompt: str) -> bool:
 
 
 def typed_ends(prompt: str) -> str:
-    """Return the prompt, or only the beginning and the end of a long one."""
+    """Return a short prompt whole, and only the beginning and the end of a long prompt."""
     if len(prompt) <= HEAD_CHARS + TAIL_CHARS:
         return prompt
     return f"{prompt[:HEAD_CHARS]}\n\n{prompt[-TAIL_CHARS:]}"

@@ -1,4 +1,4 @@
-"""The user's changes to records, and the user's decisions on candidates and contradictions."""
+"""The user's edits of records, and the user's decisions on candidates and contradictions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# Evidence about the text of a note, which becomes void when the text changes.
+# Keys of evidence about a note's text, which is no longer valid once the text changes.
 _OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 
@@ -30,7 +30,7 @@ Done = tuple[str, Record]
 
 
 class Stored(NamedTuple):
-    """A record with the ids of the sessions that stated it and the kind of its database."""
+    """A record, the ids of the sessions that stated it, and the kind of its database."""
 
     record: Record
     seen: Sequence[str]
@@ -38,7 +38,7 @@ class Stored(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """The new parts of a record: None leaves a part unchanged, '' removes a reason or `when`."""
+    """The new fields of a record: None leaves a field unchanged, '' deletes a reason or `when`."""
 
     text: str | None = None
     type: str | None = None
@@ -48,7 +48,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the records that the changed one replaced."""
+    """A record before and after a change, and the records that the changed record replaced."""
 
     old: Record
     new: Record
@@ -64,7 +64,7 @@ def request(
     when: str | None = None,
     prefix: str = "",
 ) -> Edit:
-    """Return a checked change; `prefix` precedes the names of fields in errors. Raises BadInput."""
+    """Return a validated edit. `prefix` precedes field names in error messages. Raises BadInput."""
     return Edit(
         _words(text, f"{prefix}text", required=True),
         _one_of(kind and models.record_type(kind), f"{prefix}type", models.STATED_TYPES),
@@ -75,7 +75,7 @@ def request(
 
 
 def _words(text: str | None, field: str, *, required: bool = False) -> str | None:
-    """Return the text in the form that may be stored; None for None. Raises BadInput."""
+    """Return the text normalised and redacted for storage; None for None. Raises BadInput."""
     if text is None:
         return None
     text = one_line(without_controls(text))
@@ -100,13 +100,13 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id, or end of an id, if it can be changed. With `of_others`, also
-    return a colleague's record, which can only be confirmed. Raises NotFound and BadInput.
+    """Return the record with this id (or end of an id) if it can be changed. With `of_others`, a
+    colleague's record, which can only be confirmed, is accepted too. Raises NotFound and BadInput.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        # The name may belong to a turn, an entity or a change instead of a record.
+        # This may be the name of a turn, an entity or a change instead of a record.
         if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
             message = f"{name!r} is an entity, which has no wording of its own."
             remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."
@@ -143,9 +143,9 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the record with the change; a new text becomes a statement of the speaker in `by`.
-    Raises BadInput if nothing would change, if a global text may name a person, and if another
-    record whose id is not in `closing` has the same text.
+    """Return the edited record; a new text becomes a statement of the speaker in `by`. Raises
+    BadInput if nothing would change, if a global text may name a person, or if another record has
+    the same text and is not listed in `closing`.
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -156,14 +156,14 @@ def edited(
         new = _restated(memory, old, new, by)
     if edit.when is not None:
         when = edit.when
-        if when.startswith(FIRST.rstrip()):  # only `First:`, without a `When:`
+        if when.startswith(FIRST.rstrip()):  # a `First:` without a `When:`
             when = stated_first(str(old.evidence.get(models.WHEN) or ""), when[len(FIRST) :])
         evidence = {**new.evidence, models.WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
     if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
-        # Remove "Project chose X", which is added again if the type and scope still allow it.
+        # Remove the relation "Project chose X"; it is added again if type and scope still allow it.
         name = new.project or (memory.project.name if memory.project else "")
         chosen = [r for r in new.relations if (r.source, r.type) == (name, "chose")]
         if chosen:
@@ -207,7 +207,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 
 def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
-    """Raise BadInput if another current record of this scope and domain has the same text."""
+    """Raise BadInput if another current record of the same scope and domain has the same text."""
     where = f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}"
     values = (records.key_of(new.what), new.scope, new.domain, new.id)
     for same in memory.find_records(where, values):
@@ -219,8 +219,9 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record, which a new scope may move to the other database; the records that
-    it replaced stay, closed. Raises StoreUnavailable, and BadInput if the new place forgot it.
+    """Store the changed record, in another database if its new scope requires that. The records
+    that it replaced remain closed. Raises StoreUnavailable, or BadInput if it was forgotten in its
+    new scope.
     """
     store = remember.kind_of(memory, new)
     moves = store != old.store
@@ -246,8 +247,9 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id, or end of an id, which replaces the records in `instead_of`.
-    Raises NotFound, StoreUnavailable, and BadInput as `edited` does or if it would replace itself.
+    """Change the record with this id (or end of an id), which then replaces the records in
+    `instead_of`. Raises NotFound, StoreUnavailable, the BadInput of `edited`, and BadInput if it
+    replaces itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -265,8 +267,8 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Confirm the records with these ids for the user; return them. Raises as `editable`, and
-    BadInput for a candidate, StoreUnavailable.
+    """Confirm the records with these ids for the user; return them. Raises the errors of
+    `editable`, BadInput for a candidate, and StoreUnavailable.
     """
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
@@ -277,8 +279,9 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Record that the user confirmed a record now. Its review is postponed, and it and the records
-    that contradicted it are no longer marked as contradictory. An import gets the user's trust.
+    """Record the user's confirmation of a record. This postpones its review. The record and those
+    that contradicted it are no longer marked as contradictory. An imported record gets the user's
+    trust.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
@@ -327,9 +330,9 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep the record with this id. A candidate gets the user's trust; a replaced or dropped record
-    becomes current again; any other record remains beside the records that contradict it. Raises
-    NotFound, BadInput and StoreUnavailable.
+    """Keep the record with this id. A candidate gets the user's trust. A replaced or dropped record
+    becomes current again. Any other record remains current together with the records that
+    contradict it. Raises NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -345,8 +348,8 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close the records that the record with this id contradicts, which the user accepts by this;
-    return that record and the closed ones. Raises NotFound, BadInput, StoreUnavailable.
+    """Close the records that the record with this id contradicts, and record that the user accepts
+    it. Return this record and the closed records. Raises NotFound, BadInput, StoreUnavailable.
     """
     new = editable(memory, name).record
     ids = models.contradicted(new)

@@ -1,7 +1,7 @@
 """Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses. One pass
-over the words finds mentions; a relation is read only from the words between two neighbouring
-mentions of one sentence. A word that no vocabulary lists, such as "checkout", becomes an entity
-only as the whole subject or object of a verb, if it has one to three words.
+over the words finds mentions of entities. A relation is read only from the words between two
+neighbouring mentions in one sentence. Up to three words that no vocabulary contains, such as
+"checkout", become an entity only as the whole subject or object of a verb.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from memory_fabric.text import STOPWORDS, name_key, words
 MAX_CHARS = 65536
 MAX_BESIDE_CHARS = 80
 
-# Relations that are valid although their sentences give something up.
+# Relations that are valid even in a sentence that says something was given up.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
@@ -33,13 +33,13 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# A supposition that still applies to the name after it: no comma ends the condition.
+# Words of a condition that also covers the following name, because no comma ends the condition.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
-# Words before a name which show that it is only considered, or used by other people.
+# Words before a name that show that it is only being considered, or is used by other people.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
-# Words that end an object. Articles and similar words may stand between a verb and its object.
+# Words at which an object ends. Between a verb and its object there may be articles and the like.
 _ENDING = (
     STOPWORDS
     | FUNCTION_WORDS
@@ -50,25 +50,25 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# Nouns that only state the kind ("the Redis server"), unlike "images" in "the Docker images".
+# Nouns that only state a kind: "server" in "the Redis server", unlike "images" in "Docker images".
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
 # Verbs whose object, right after them, is the chosen option: "use X", "pick X".
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs for moving from one thing to another, which is their object.
+# Verbs for a change from one technology to another, which is the verb's object.
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other ways of choosing a name, whose position `_AT` marks: at the start before a purpose or a
-# service, or as the subject of a passive. In German and in scripts without spaces, verbs come last.
+# Other phrases that choose a name, whose position is marked by `_AT`: it opens a sentence before a
+# purpose or a service, or a passive verb follows. In German, and without spaces, verbs come last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# The words between two things, mapped to the relation that they state forwards or backwards.
+# Words between two names, and the relation from the first name to the second, or backwards.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
 )
-# Words that relate two things without a verb, or that are mostly adjectives or said of people.
+# Words that relate two names without a verb, or that mostly are adjectives or describe people.
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
@@ -77,9 +77,9 @@ _VERB = "|".join(
         (w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB), key=len, reverse=True
     )
 )
-# In a note, "used for" and "used by" need no auxiliary verb.
+# In notes, "used for" and "used by" occur without an auxiliary verb.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
-# Verbs of plural subjects: after a single word they are an order, as in "please use".
+# Verbs in the plural. After a single word they are imperatives, as in "please use".
 _PLURAL = frozenset("use require need enable prefer depend rely are were".split())
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
@@ -87,23 +87,23 @@ _SUBJECT = (
     rf"(?:(?:^|[.;:!?] |, )(?P<article>(?:the|our|a|an|all|every|each) )?|"
     rf"\b(?P<opener>the|our|that|because|since|and) )(?P<name>{_NAME}){_VERBS}"
 )
-# An object ends at the end of its clause or before a preposition.
+# An object ends with its clause or before a preposition.
 _END = (
     r"(?=$|[.,;:!?)]|\n| (?:for|in|on|to|with|by|from|at|as|when|where|because|since|so|and|or|but|"
     r"instead|rather|over|until|unless|if|which|that)\b)"
 )
 _OBJECT = rf"{_VERBS}{_ARTICLE}(?P<name>{_NAME}){_END}"
 _PURPOSE = rf",? for {_ARTICLE}(?P<name>{_NAME}){_END}"
-# A choice of unknown things: "use spaces instead of tabs", "synced with one-repo instead of two".
+# A choice between unknown names, as in "use spaces instead of tabs".
 _CHOICE = (
     r"\b(?:us(?:e|es|ed|ing)|with|to|cho(?:ose|se|sen)|prefers?|pick(?:ed)?|adopt(?:ed)?|take|took)"
     rf" {_ARTICLE}(?P<name>{_NAME}) (?:instead of|rather than|over) "
     rf"{_ARTICLE}(?P<other>{_NAME}){_END}"
 )
-# Common words that name a part of a system if a verb governs them.
+# Common words that count as parts of a system if they are the subject or object of a verb.
 _PARTS = frozenset("app build client code page repo repository test tests".split())
 _ADVISING = frozenset("recommends suggests prefers prefer".split())
-# Adjectives that look like adverbs.
+# Adjectives that end in "-ly" but are not adverbs.
 _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
 
 
@@ -111,12 +111,12 @@ def extract(
     text: str, *, known: Mapping[str, str] = {}
 ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     """Return the entities in a text and their relations, in order and without duplicates. `known`
-    maps the `name_key` of existing entities to their names, to which variants resolve. Only the
-    first 65,536 characters are read.
+    maps the `name_key` of each existing entity to its name, which replaces other spellings. Only
+    the first 65,536 characters are read.
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
-    parts: list[Mention] = []  # related names that no vocabulary lists
+    parts: list[Mention] = []  # subjects and objects that no vocabulary contains
     for start, end in _spans(text, names):
         part = text[start:end]
         overlaps = any(start < m.end and m.start < end for m in (*names, *parts))
@@ -128,14 +128,14 @@ def extract(
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in in_order:
-        # A part without a relation may be any words, so it is no entity.
+        # An unknown subject or object without a relation may be any phrase, so it is not an entity.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
     return tuple(entities.values()), relations
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that a verb in the text chooses; '' if there is none."""
+    """Return the first of these names that the text says was chosen; '' if there is none."""
     mentioned = mentions(text, {name_key(name): name for name in names})
     for mention in (mention for mention in mentioned if mention.name in names):
         before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
@@ -152,7 +152,7 @@ def chosen(text: str, names: Collection[str]) -> str:
 
 
 def _governs(verbs: str, before: str, behind: str) -> bool:
-    """Return True if the last of these verbs governs the name between `before` and `behind`."""
+    """Return True if the name between `before` and `behind` is the last of these verbs' object."""
     ends = [match.end() for match in pattern(verbs).finditer(before)]
     between = words(before[ends[-1] :]) if ends else list(_ENDING)
     if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):
@@ -172,7 +172,7 @@ def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
             continue
         before, last = last, _between(text, left, right, last)
         clause = clause_around(text, left.start, right.end)
-        # The clause may deny the relation, or only suppose it.
+        # The clause may deny the relation, or treat it as a mere possibility.
         is_supposed = is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left))
         if not last or is_supposed or (last.type not in _OF_DEPARTURES and is_left(clause)):
             continue
@@ -195,7 +195,7 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         return Relation(left.name, "chose_over", right.name)
     phrase = " ".join(word for word in gap.lower().split() if word not in _FILLERS)
     if any(sign in gap for sign in '.,;:!?()\n"|—'):
-        phrase = ""  # the names are in different clauses
+        phrase = ""  # the two names are in different clauses
     if phrase in BACKWARD:
         return Relation(right.name, BACKWARD[phrase], left.name)
     before = [word for word in _words_before(text, left, 6) if word not in _FILLERS] or [""]
@@ -220,12 +220,12 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
-    """Return the last `count` words before a mention within its sentence, in lower case."""
+    """Return the last `count` words before a mention in the same sentence, in lower case."""
     return [word.strip("`*,:\"'(").lower() for word in _before(text, mention).split()][-count:]
 
 
 def _before(text: str, mention: Mention) -> str:
-    """Return the text before a mention within its sentence, reading at most 80 characters."""
+    """Return the text before a mention in the same sentence; at most 80 characters are read."""
     head = text[max(0, mention.start - MAX_BESIDE_CHARS) : mention.start]
     for stop in (". ", "! ", "? ", "\n", "; "):
         head = head.rpartition(stop)[2]
@@ -241,7 +241,7 @@ def _is_asked(text: str, place: int) -> bool:
 def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     for match in pattern(_SUBJECT).finditer(text):
         parts, verb = match["name"].lower().split(), match["verb"].split()[0]
-        # Without an article the text may be an order: "please use".
+        # Without an article the text may be an imperative: "please use".
         is_subject = parts[0] not in OPENERS and (verb not in _PLURAL or parts[-1].endswith("s"))
         if match["article"] or match["opener"] or is_subject:
             yield match.span("name")
@@ -259,7 +259,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("other")
     for mention in named:
         if mention.type in ("technology", "pattern", "tool"):
-            # A purpose directly follows its thing.
+            # A purpose comes directly after the name to which it belongs.
             purpose = pattern(_PURPOSE).match(text, mention.end)
             if purpose:
                 yield purpose.span("name")

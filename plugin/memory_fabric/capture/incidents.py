@@ -1,7 +1,7 @@
-"""Fixes: failed commands, the changes made after the failure, and the pass that followed. No record
-is made of a command that only looks or waits, that was refused or interrupted, whose error says
-nothing, or that passed without a changed file or a stated cause. Open failures are passed on to the
-next reading.
+"""Fixes: failed commands, the changes made after the failure, and the successful run that followed.
+No record is made of a command that only reads or waits, was refused or interrupted, fails without
+an informative error, or passed without a changed file or a stated cause. Failures that are still
+open are passed to the next call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,18 +21,18 @@ MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
 MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
-# At most this many failing commands are tracked at a time; beyond that the oldest is dropped.
+# At most this many failing commands are tracked at a time; the oldest beyond that are dropped.
 MAX_OPEN = 8
-# Changing only files with these endings cannot make a command pass.
+# Endings of text files. Changing only such files cannot make a command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# Errors that share this part of the shorter error's words are the same: counts may differ.
+# Errors that share this part of the shorter error's words are the same error with other numbers.
 SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """A command and its outcome, a changed file, or what the assistant `said` or user `asked`."""
+    """A command with its outcome, a changed file, or a message (`said` or `asked`) of a session."""
 
     command: str = ""
     failed: bool = False
@@ -44,9 +44,9 @@ class Step(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failing command, its error if that is informative, the `files` changed since, and the
-    user's description (`symptom`). `passes` means that the same work passed in another way;
-    `is_over` that it did, or that the assistant's answer reports no failure.
+    """A failing command, its error if informative, the `files` changed since, and the user's
+    description (`symptom`). `passes` means that the same work passed with another command.
+    `is_over` means that it did, or that the assistant's answer reports no remaining failure.
     """
 
     command: Command
@@ -62,8 +62,8 @@ def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that these steps solve, and the failures that are open after the steps.
-    `failing` were open before the steps. `passed` were solved just before the steps; they come
-    first among the solved failures, with the cause that the next answer states.
+    `failing` are the failures that were open before the steps. `passed` were solved just before the
+    steps; they come first among the solved failures, with the cause stated in the next answer.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -99,7 +99,7 @@ def follow(
 
 
 def fix_of(failure: Failure) -> Record | None:
-    """Return the record of a solved failure, its cause and the failure; None if one is unknown."""
+    """Return the record of a solved failure with its cause and error; None if one is unknown."""
     if not failure.error or not failure.cause:
         return None
     command = cut(failure.command.text, MAX_COMMAND_NAMED)
@@ -119,14 +119,14 @@ def evidence_of(failure: Failure) -> dict[str, Any]:
 
 
 def is_same_error(one: str, other: str) -> bool:
-    """Return True if two errors have most of the words of the shorter one in common."""
+    """Return True if two errors share most words of the shorter error."""
     first, second = ({w for w in words(error) if not w.isdigit()} for error in (one, other))
     least = min(len(first), len(second))
     return least > 0 and len(first & second) >= SAME_ERROR * least
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence that describes the symptom, best with a word of the error, or ''."""
+    """Return the sentence that describes the symptom, preferably one with a word of the error."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
@@ -136,14 +136,14 @@ def symptom_in(asked: str, error: str) -> str:
 
 
 def report_in(asked: str) -> dict[str, Any]:
-    """Return the error line and the symptom in a prompt, as evidence; {} if it has neither."""
+    """Return the error line and the symptom in a prompt as evidence; {} if it has neither."""
     error = cut(without_secrets(pasted_error(asked)), MAX_ERROR_CHARS)
     symptom = symptom_in(asked, error)
     return ({ERROR: error} if error else {}) | ({SYMPTOM: symptom} if symptom else {})
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """Return a failure as a JSON object, for the next reading."""
+    """Return a failure as a JSON object, to be stored until the transcript is read further."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 
@@ -194,7 +194,7 @@ def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], l
 
 
 def has_passed(step: Step, command: Command) -> bool | None:
-    """Return True if the command passed, False if it failed; None if unknown."""
+    """Return True if the command passed, False if it failed, None if its outcome is unknown."""
     if step.failed and is_no_failure(step.output):
         return None
     report = outcome(step.output)

@@ -1,6 +1,6 @@
-"""Mentions of things in a text: known names, names in code and proper names, but no ordinary words.
-Text in backticks is one name; elsewhere a name is known, has the shape of a name in code, or has a
-capital inside a sentence.
+"""Mentions of entities in a text: known names, names in code and proper names, but no ordinary
+words. Text in backticks is one name. Elsewhere, a name is a known name, looks like a name in code,
+or is capitalised inside a sentence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,19 +20,19 @@ MAX_NAME_BYTES = 512
 MAX_MENTIONS = 2000
 MAX_NAME_WORDS = 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
-# At most this much of a text is looked up among the known names.
+# Only this many characters and words of a text are looked up among the known names.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
 # A short form in brackets has at most this many characters.
 MAX_SHORT_CHARS = 12
 _listed = partial(listed, "mentions")
 _HEADS = _listed("heads")
 _VAGUE = STOPWORDS | _listed("vague")
-# Capitalised words that are not names: labels of the parts of a text, and acronyms of the field.
+# Capitalised words that are not names: labels of sections, and acronyms common in the field.
 _CAPITALISED = _listed("labels", "letters")
 OPENERS = _listed("openers")
 _VERBS_OF_PARTS = frozenset("uses depends requires relies needs".split())
 _EACH = frozenset(("all", "every", "each", "any"))
-# German nouns begin with a capital, so a capital in German text does not show a name.
+# All German nouns are capitalised, so a capital in German text does not indicate a name.
 _GERMAN = frozenset(
     "und der die das nicht für wir mit ist ein eine einen statt auf auch wird".split()
 )
@@ -53,12 +53,12 @@ class _Word(NamedTuple):
     start: int
     end: int
     key: str
-    first: bool  # opens a sentence
-    span: int  # index of the enclosing pair of backticks, -1 outside
+    first: bool  # the first word of a sentence
+    span: int  # the index of the backtick pair around the word; -1 without one
 
 
 class Mention(NamedTuple):
-    """A name in a text: in the spelling of memory or the vocabulary, with its type and position."""
+    """A name in a text: its spelling in memory or in the vocabulary, its type and its position."""
 
     name: str
     type: str
@@ -68,7 +68,7 @@ class Mention(NamedTuple):
 
 def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
     """Return the names in a text, in order; `known` maps the `name_key` of entities to names."""
-    spans: list[tuple[int, int]] = []  # between two backticks of one line
+    spans: list[tuple[int, int]] = []  # offsets of the texts between two backticks in one line
     for line in exact(r"[^\n]+").finditer(text):
         marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
         spans += [(marks[k] + 1, marks[k + 1]) for k in range(0, len(marks) - 1, 2)]
@@ -116,7 +116,7 @@ def _prose_at(
         "component" if run[-1].lower() in _HEADS else ""
     )
     if not kind:
-        # Names of people, companies and places are not technologies.
+        # After these words, names belong to people, companies and places, not to technologies.
         before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
         after = words[i + used].text.lower() if i + used < len(words) else ""
         kind = kind_of(run, before[::-1], after) or "technology"
@@ -132,7 +132,7 @@ def _span_at(
     inside = text[start:end].strip()
     name = known.get(name_key(inside)) or vocabulary.TECHNOLOGIES.get(name_key(inside))
     parts = inside.lower().split()
-    # Otherwise the text must be a name of code, a file, an option or a short command.
+    # A text that is not a known name must be an identifier, a file, an option or a short command.
     is_name = (
         (used <= MAX_SPAN_WORDS and 2 <= len(inside) <= MAX_SPAN_CHARS)
         and not ("://" in inside or "[redacted" in inside or inside.lower() in _LITERALS)
@@ -147,7 +147,7 @@ def _span_at(
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the longest known name at word `i`, else the word if a name, and its word count."""
+    """Return the longest known name at word `i`, or the word if a name; with its word count."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
@@ -178,7 +178,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
 
 
 def _run(words: list[_Word], i: int) -> list[_Word]:
-    """Return word `i` and up to three words after it, as far as single spaces separate them."""
+    """Return word `i` and up to three following words that are separated by single spaces."""
     run = [words[i]]
     for word in words[i + 1 : i + MAX_NAME_WORDS]:
         if word.start != run[-1].end + 1 or word.first or word.span != run[0].span:
@@ -201,13 +201,13 @@ def _proper_length(words: list[_Word], i: int) -> int:
     around = [w for w in words[start : end + 1] if w.span < 0 and w.text[0].isalpha()]
     capitals = sum(1 for w in around if w.text[0].isupper())
     if len(around) > 3 and capitals * 5 > len(around) * 3:
-        return 0  # the text is capitalised like a title
+        return 0  # the whole text is capitalised like a title
     if not run[0].first:
         return len(run)
     opener = run[0].text
     if len(run) < 2:
         return int(opener.lower() in GIVEN)
-    # The capital may only open the sentence: "Use Redis", "Usamos Redis".
+    # The word may be capitalised only because it opens the sentence: "Use Redis", "Usamos Redis".
     opens = (
         opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in vocabulary.TECHNOLOGIES
     )
@@ -215,7 +215,7 @@ def _proper_length(words: list[_Word], i: int) -> int:
 
 
 def _is_capital(word: _Word) -> bool:
-    """Return True if a word has a capital like a name, and not only for emphasis."""
+    """Return True if a word is capitalised like a name and not only for emphasis."""
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
@@ -233,7 +233,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # In lower case only the object of "use" is a name: "Use poetry for dependencies".
+        # A lower-case word is a name only as the object of "use": "Use poetry for dependencies".
         ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
         return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -242,7 +242,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
 
 
 def _is_identifier(text: str) -> bool:
-    """Return True for a file, a folder, an option, or a word with the shape of a name in code."""
+    """Return True for a file, a folder, an option, or a word that looks like a name in code."""
     text = text.removesuffix("()")
     if not 2 < len(text) <= 80 or "//" in text or not text.isascii():
         return False
@@ -259,7 +259,7 @@ def _is_identifier(text: str) -> bool:
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
     """Return the component at word `i`, as in "all list endpoints", and the number of its words."""
     opener = words[i].text.lower()
-    # The mention begins at word `i`, after "all" or "the".
+    # The mention must begin at word `i` and follow a word such as "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
@@ -288,8 +288,8 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the other names that the text gives these names; names without other names are left
-    out. A short form counts if it or the name is in brackets after the other, or if the text uses
+    """Map each of these names for which the text gives other names to those other names. A short
+    form counts if the text has "name (short form)" or "short form (name)", or if the text contains
     it and the vocabulary maps it to the name.
     """
     canonical = vocabulary.canonical
@@ -308,7 +308,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if the letters of a shorter word occur in the name in order, from the first."""
+    """Return True if the letters of a shorter word occur in the name in order, from its start."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False
@@ -317,7 +317,7 @@ def _is_short(short: str, name: str) -> bool:
 
 
 class KnownNames(Mapping[str, str]):
-    """A lazy mapping from `name_key` to the names of known entities; most texts need no lookup."""
+    """A mapping from `name_key` to the names of known entities, which it reads on first use."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._memory, self._text = memory, text

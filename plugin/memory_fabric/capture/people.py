@@ -1,11 +1,11 @@
-"""Names of people, companies and places: read in memories about the user, removed from memories for
-all projects.
+"""Names of people, companies and places. They are read in memories about the user, and removed from
+memories that apply to all projects.
 
 In memories of scope user, "wants to learn Rust" states a goal and "works for Contoso" an employer.
 
-In statements for all projects, certain names are replaced by a neutral word. A capitalised word of
-unknown kind is refused with an error: replacing it would turn "Run Zephyr first" into nonsense, and
-keeping it could reveal a customer. A word in backticks is a technical term.
+In memories for all projects, certain names are replaced by a neutral word. Other unknown
+capitalised words raise an error: to replace one could turn "Run Zephyr first" into nonsense, and to
+keep it could reveal a customer. A word in backticks counts as a technical term.
 """
 
 import re
@@ -26,19 +26,19 @@ from memory_fabric.text import cut, name_key, one_line
 
 MAX_CHARS, MAX_GOAL_CHARS = 2000, 80
 SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
-# A token is a term in backticks, a word with the characters that join its parts, or one character.
+# A token is a term in backticks, a word with its inner hyphens and the like, or one character.
 _TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
 _STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
 _ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
 _PARTICLES = frozenset("van von de der den da di la le bin al".split())
-# Vendors, calendars and languages, whose names may remain.
+# Names that may remain: those of vendors, calendar days and months, and languages.
 _COMMON = listed("identifying_names", "common")
 _ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("ed", "e"), ("ied", "y"), ("d", ""), ("ing", "e"),
     ("er", "e"), ("ers", "e"), ("ation", "e"), ("ness", ""), ("ment", ""), ("able", "e"),
     ("ion", "e"), ("n't", ""), ("'t", ""), ("'re", ""),
 )  # fmt: skip
-# "our a place office" becomes "our place office".
+# Articles left before a replacement: "our a place office" becomes "our place office".
 _DOUBLED = re.compile(
     r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
     r"an? (place|host|company)\b",
@@ -47,7 +47,7 @@ _DOUBLED = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or character of a text, from `at` to `end`; `begins` if it may open a sentence."""
+    """A word or character of a text with its offsets; `begins` if it may open a sentence."""
 
     text: str
     at: int
@@ -56,7 +56,7 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user, from those extracted as from any text."""
+    """Return the entities of a text about the user, derived from the entities extracted from it."""
     text = one_line(text[:MAX_CHARS])
     personal: dict[str, Entity] = {}
     for kind in ("place", "person", "organisation", "goal"):
@@ -78,7 +78,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         if _expression("common").fullmatch(entity.name):
             continue
         key = name_key(entity.name)
-        # A guessed entity is known only by the capitals of its name.
+        # The extraction guessed this type from capital letters only, so it may be wrong.
         is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
         if not is_guess:
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
@@ -90,7 +90,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Return the only expression under a heading of `person.txt`."""
+    """Compile the only expression in the section of `person.txt` with this heading."""
     return pattern(filled("person")[name][0])
 
 
@@ -138,8 +138,8 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names: none
-    in German, in other languages than English only those within a sentence.
+    """Return the text with neutral words for certain names, and the words that may be names. German
+    text has no such words; other languages except English have them only inside a sentence.
     """
     tokens: list[Token] = []
     before, end_before = ".", 0
@@ -160,7 +160,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
     while at < len(tokens):
         end = _run_end(text, tokens, at)
         if end == at:
-            # A lower-case name of an account: "user rkapoor".
+            # An account's name in lower case: "user rkapoor".
             word = tokens[at].text
             is_account = _cue(tokens, at) in ("user", "username") and word not in COMMON_USERS
             if is_account and word.isalpha() and not (_is_ordinary(word) or _is_known(word)):
@@ -197,14 +197,14 @@ def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
 
 
 def _cue(tokens: Sequence[Token], at: int) -> str:
-    """Return the word before a name in lower case; for "Dr." it is "dr", without the full stop."""
+    """Return the word before a name in lower case, without a full stop: "dr" for "Dr."."""
     if at > 1 and tokens[at - 1].text == ".":
         return tokens[at - 2].text.lower()
     return tokens[at - 1].text.lower() if at else ""
 
 
 def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
-    """Return the certain names in a run of words: first word, last word, replacement."""
+    """Return the certain names in a run of words as (first index, last index, replacement)."""
     words = [_plain(token.text) for token in run]
     last = len(words) - 1
     skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
@@ -253,7 +253,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words that may be names, with neighbouring words joined."""
+    """Return the words in a run that may be names; neighbouring words are joined."""
     words = [_plain(token.text) for token in run]
     terms = listed("identifying_names", "terms")
     if not terms.isdisjoint((after, *map(str.lower, words))):
@@ -263,7 +263,7 @@ def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool)
     unsure: list[list[str]] = []
     before = False
     for i, (token, word) in enumerate(zip(run, words, strict=True)):
-        # A word after a known name is part of the product's name: "Redis Cluster".
+        # A word after a known product's name belongs to that name: "Redis Cluster".
         ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
         if token.begins:
             ok = ok or not is_english or _is_ordinary(word)
@@ -282,7 +282,7 @@ def _is_term(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """Return True for a technology, an acronym, or a word written like code or a header."""
+    """Return True for a technology, an acronym, or a word spelled like code or an HTTP header."""
     if _is_term(word) or word.lower() in _COMMON:
         return True
     if _ACRONYM.fullmatch(word) or not word[:1].isalpha():

@@ -1,6 +1,6 @@
 """Statements and cues in the user's prompts; this module writes nothing to memory. A sentence
-*states* something if it has one of the forms in `stated_forms.txt`. It is *heard* if the weights of
-its cues, which are set by hand in `cues.txt`, add up to at least `ENOUGH`.
+*states* something if it has one of the forms in `stated_forms.txt`. A sentence is *heard* if the
+weights of its cues add up to at least `ENOUGH`; `cues.txt` sets the weights.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# A numbered list has answers, not tasks, after at most this many words or one of _ANSWERING.
+# The introduction of numbered answers has at most this many words, or contains one of _ANSWERING.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
-# Sentences that share at least this part of their content words say the same.
+# Sentences that share at least this part of their content words say nearly the same.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words that name nothing, pronouns that need an antecedent, and nouns that make one needless.
+# Words that name nothing, pronouns that refer to another sentence, and nouns that prevent this.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -36,14 +36,14 @@ _GREETING = (
 
 
 class Heard(NamedTuple):
-    """A sentence that may state something to remember, and the kind of statement."""
+    """A sentence that may state something to remember, and the kind of its strongest cue."""
 
     kind: str  # "rule", "correction", "choice", "change", "person"
     sentence: str  # one line, at most 320 characters
 
 
 class Statement(NamedTuple):
-    """A record in the user's own words."""
+    """A statement to be stored as a record, in the user's own words."""
 
     type: str  # "decision", "constraint", "preference", "note"
     text: str
@@ -51,12 +51,12 @@ class Statement(NamedTuple):
     instead_of: tuple[str, ...] = ()
     scope: str = "team"  # "user" for statements about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
-    form: str = ""  # the words that match the form, with "from now on" and the like
+    form: str = ""  # the words that match the form, for example "from now on"
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence of the prompt with the heaviest cues, if they are heavy enough. Commands
-    to memory and sentences with a secret, which the assistant would repeat, do not count.
+    """Return the prompt's sentence with the heaviest cues, if they are heavy enough. Commands to
+    memory do not count, nor do sentences with a secret, which the assistant would repeat.
     """
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
@@ -64,21 +64,21 @@ def heard(prompt: str) -> Heard | None:
     best, kind, strongest = max(weighed, key=lambda row: row[0], default=(0.0, "", ""))
     if best < ENOUGH:
         kind, strongest = "choice", _answers(prompt)
-    # In a stored prompt a marker replaces the secret.
+    # A stored prompt contains the marker of a removed secret, not the secret itself.
     if not strongest or REDACTED in strongest or without_secrets(strongest) != strongest:
         return None
     return Heard(kind, cut(strongest, MAX_SENTENCE_CHARS))
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return the number of earlier prompts that say nearly the same as a sentence with a cue."""
+    """Return how many earlier prompts say nearly the same as a sentence, with a cue of its kind."""
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
         return 0
     count = 0
     for ends in map(typed_ends, earlier):
         lowered = ends.lower()
-        # Splitting is slow, so split only a prompt that contains most of the words.
+        # Splitting a prompt is slow, so only prompts that contain most of the words are split.
         is_near = sum(word in lowered for word in content) >= _SAME_FROM * len(content)
         for said in segments(ends) if is_near else ():
             stems = _content(said.text)
@@ -99,13 +99,13 @@ def stated(text: str) -> list[Statement]:
 
 
 def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
-    """Return the statement by the first form that a sentence has; None if the sentence has none."""
+    """Return a sentence's statement, by the first form that matches; None if no form matches."""
     tried = (stated_as(form, sentence) for form in forms() if is_first or not form.first)
     return next(filter(None, tried), None)
 
 
 def stated_as(form: Form, sentence: str) -> Statement | None:
-    """Return the statement of a sentence that has this form and names its subject; else None."""
+    """Return the statement if a sentence matches this form and names its subject; else None."""
     sentence = without_lead_in(sentence.strip())
     if greeting := pattern(_GREETING).match(sentence):
         sentence = sentence[greeting.end() :]
@@ -128,7 +128,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     parts = Parts(clause) if is_named else parts_of(clause, len(form.name))
     clause = parts.what if len(parts.what) >= _SHORTEST_CLAUSE else clause
     over = tuple(name.removesuffix(" entschieden") for name in parts.over)
-    # With a capital, `max_uploads` and `totals.csv` would be other names.
+    # Names in code keep their case: `Max_uploads` would be another name than `max_uploads`.
     is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
     text = clause if is_code else clause[:1].upper() + clause[1:]
     type_ = "constraint" if is_rule else form.type
@@ -136,7 +136,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return a prompt's sentences, but not a document's list items, because they are tasks."""
+    """Return a prompt's sentences. List items of a document are left out because they are tasks."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
@@ -162,7 +162,7 @@ def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
 
 
 def _answers(prompt: str) -> str:
-    """Return a numbered list of short answers to the assistant's questions as one line, or ''."""
+    """Return the user's numbered short answers to the assistant's questions as one line, or ''."""
     if len(prompt) > _ANSWERS_CHARS or "\n2" not in prompt:
         return ""
     lines = [line.strip() for line in prompt.splitlines() if line.strip()]
@@ -181,7 +181,7 @@ def _is_numbered(line: str) -> bool:
 
 
 def _names_something(said: str, at_least: int) -> bool:
-    """Return True if enough words name something and no pronoun refers to another sentence."""
+    """Return True if a text has enough content words and no pronoun refers to another sentence."""
     if any(word in said for word in _DEICTIC):
         return False
     naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS

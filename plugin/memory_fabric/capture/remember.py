@@ -1,4 +1,4 @@
-"""Storage of texts that were stated on purpose, and of aliases of the entities in them."""
+"""Storage of texts that were stated deliberately, and of aliases of the entities in them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
-# The types of entities that can be X in "project chose X".
+# The types of entities that may stand for X in "project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
 
 
@@ -31,14 +31,14 @@ def state(
     at: str = "",
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
-    """Store one record that was stated on purpose; return the stored record, and True if it is new.
-    Only the records with the ids in `instead_of` are closed, if the trust of the new record allows
-    that. Records that it contradicts (`against`, by default searched for) remain current. An `echo`
-    does not count as an occurrence. `at` is the time of a past statement. The stored record is None
-    if it was forgotten, is too uncertain, or states only a secret.
+    """Store one record that was stated deliberately; return the stored record, and True if it is
+    new. Only the records with the ids in `instead_of` are closed, if the trust of the new record
+    allows it. The records in `against`, which it contradicts, remain current; None searches for
+    them. An `echo` does not count as an occurrence. `at` is the time of a past statement. The
+    returned record is None if it was forgotten, is too uncertain, or states only a secret.
     """
     if "[redacted: " in record.what:
-        from memory_fabric.redaction.redact import says_only_secrets  # late: few texts have it
+        from memory_fabric.redaction.redact import says_only_secrets  # late: few need it
 
         if says_only_secrets(record.what):
             return None, False
@@ -73,8 +73,8 @@ def state(
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
-    """Return the record of a text that was stated on purpose, with names spelled as in memory. If
-    the text cannot be read, that is counted, and the record has no entities and relations.
+    """Return the record of a text that was stated deliberately, with names spelled as in memory. If
+    the text cannot be parsed, the failure is counted, and the record has no entities and relations.
     """
     unread = Unread()
     plain = Record(
@@ -106,7 +106,7 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
-    """Save the aliases of entities in the record's text, except names of existing entities."""
+    """Save the aliases given in the record's text, except those that name an existing entity."""
     names = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     kind = "user" if record.scope in USER_SCOPES else "project"
     database = memory.database(kind, create=False) if record.scope != "local" and names else None
@@ -121,13 +121,13 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Return a decision with the relation `project chose X` for the thing X it chooses (BR-11)."""
+    """Return a decision with the relation `project chose X`, where X is what it chooses (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
     things: list[str] = []
     for name in (entity.name for entity in record.entities if entity.type in CHOSEN_TYPES):
-        # Plain words with capitals may be towns, people or companies; files and environment
+        # A capitalised plain word may be a town, a person or a company, and files and environment
         # variables are never chosen.
         is_file = "." in name and not name.endswith(".")
         is_no_thing = is_file or (name.isupper() and "_" in name) or name.lower() in STOPWORDS
@@ -146,5 +146,5 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of the database in which a record of this scope is stored."""
+    """Return the kind of the database that stores records of this record's scope."""
     return "user" if record.scope in USER_SCOPES or memory.project is None else "project"

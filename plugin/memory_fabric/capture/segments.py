@@ -1,6 +1,6 @@
-"""Sentences of a text and their roles: a person's statements, without quoted and pasted material.
-This plugin's own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs,
-tables and templates are removed first, each in one pass without backtracking.
+"""The sentences of a text that state something, without quoted and pasted material. First, this
+plugin's own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs, tables
+and templates are removed, each in one pass without backtracking.
 """
 
 import re
@@ -12,19 +12,19 @@ from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
-# A longer "sentence" is a dump, not a statement; later expressions rely on this limit.
+# A longer sentence is pasted data, not a statement; later expressions rely on this limit.
 MAX_SENTENCE_CHARS = 700
-_WRAPPED_FROM = 55  # a line at least this long without an end was wrapped by an editor
-_WRAPPED_LOWER_FROM = 30  # so was a shorter line, if the next is in lower case
-_QUOTED_FROM_WORDS = 9  # a longer quotation is somebody else's text, a shorter one a name
+_WRAPPED_FROM = 55  # a line this long without an end mark was wrapped by an editor
+_WRAPPED_LOWER_FROM = 30  # so was one this long, if the next begins in lower case
+_QUOTED_FROM_WORDS = 9  # longer quotations are other people's text, shorter ones are names
 
-# The marker that `redact` leaves for private text, which is not a statement.
+# The marker with which `redact` replaces private text; the marker is not a statement.
 _PRIVATE = "[redacted: private]"
 
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
 _PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
-# A position in a file, which compilers, linters and loggers write before their message.
+# A location in a file, as compilers, linters and loggers print it before their message.
 _PLACE = (
     r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
 )
@@ -33,8 +33,8 @@ _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", 
 
 
 class Sentence(NamedTuple):
-    """A sentence with white space collapsed and without emphasis markers, and the nearest heading
-    in lower case. `bullet` is True in a list item.
+    """A sentence with collapsed white space and without emphasis markers, and the nearest heading
+    in lower case. `bullet` is True for a sentence of a list item.
     """
 
     text: str
@@ -48,7 +48,7 @@ def segments(text: str) -> list[Sentence]:
     text = without_injected(text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
     text = text.replace("’", "'").replace("‘", "'")
     if "<" in text:
-        text = text.replace("`<private>`", "`private`")  # only mentioned
+        text = text.replace("`<private>`", "`private`")  # the tag is only mentioned
         text = _without_span(text, "<!--", "-->")
         for tag in _MACHINE_TAGS:
             for opening in (f"<{tag}>", f"<{tag} "):
@@ -89,12 +89,12 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """Return the lines of prose; every other line becomes an empty line, which ends a paragraph."""
+    """Return the lines; each line that is not prose becomes empty, so that it ends a paragraph."""
     prose: list[str] = []
     fence = ""
     in_trace = False
     in_paste = False
-    # A diff, even without a header.
+    # The lines are a diff, even if its header is missing.
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
     spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
@@ -106,7 +106,7 @@ def _prose_lines(lines: list[str]) -> list[str]:
         line = line[: place.start()] if place else line
         bare = line.strip()
         if fence or bare.startswith(("```", "~~~")):
-            # A code block is closed only by the marker that opened it.
+            # Only the marker that opened a code block closes it.
             is_closed = fence and bare.startswith(fence) and not bare.strip("`~")
             fence = "" if is_closed else fence or bare[:3]
             prose.append("")
@@ -119,11 +119,11 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to a paste that one of the last three lines announces. An
-    empty line ends a paste of up to two lines; a longer paste runs to the end of the text.
+    """Return True if this line belongs to a pasted text that one of the last three lines announces.
+    An empty line ends a pasted text of up to two lines; otherwise it ends with the whole text.
     """
     has_text = bool(line.strip())
-    # The last line that is not blank, after at most two blank lines.
+    # The last line that is not blank; at most two blank lines may follow it.
     last = next((said.strip().lower() for said in prose[-1:-4:-1] if said.strip()), "")
     if open_already:
         return has_text or not last
@@ -162,14 +162,14 @@ def _is_shown(line: str, bare: str) -> bool:
 
 
 def _blocks(lines: list[str]) -> Iterator[Sentence]:
-    """Yield paragraphs and list items, wrapped lines joined, in the form of long sentences."""
+    """Yield each paragraph and list item as one long sentence, with wrapped lines joined."""
     heading, bullet = "", False
     open_lines: list[str] = []
     for line in (*lines, ""):
         bare = line.strip()
         title, starts_bullet = _heading(bare), _bullet_length(bare)
         last = open_lines[-1] if open_lines else ","
-        # An editor wrapped the last line, so that this line continues its paragraph.
+        # An editor wrapped the previous line, so this line continues its paragraph.
         is_lower = bare[:1].islower() and last[-1] not in ".!?:"
         is_wrapped = len(last) >= (_WRAPPED_LOWER_FROM if is_lower else _WRAPPED_FROM)
         is_wrapped = is_wrapped or last[-1] in ",;(" or last.endswith((" and", " or"))
@@ -179,7 +179,7 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
             while (
                 text and text[0] > "\u2190" and not (text[0].isalnum() or text[0] in "「『《【（")
             ):
-                text = text[1:].lstrip()  # ticks, crosses, arrows and similar symbols
+                text = text[1:].lstrip()  # remove ticks, crosses, arrows and the like
             text = one_line(text.replace("**", ""))
             open_lines.clear()
             if text:
@@ -193,7 +193,7 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
 
 
 def _heading(bare: str) -> str:
-    """Return the title if the line is a heading, with hashes or bold from end to end; else ''."""
+    """Return the title if the line is a heading, marked by `#` or entirely in bold; else ''."""
     if bare.startswith("#"):
         title = bare.lstrip("#")
         return title.strip(" #*:") if title[:1] == " " else ""
@@ -205,7 +205,7 @@ def _heading(bare: str) -> str:
 
 
 def _bullet_length(bare: str) -> int:
-    """Return the length of the line's bullet or number; 0 if the line is not a list item."""
+    """Return the length of the line's bullet or item number; 0 if the line is not a list item."""
     if bare[:2] in ("- ", "* ", "+ ", "• ", "– "):
         return 2
     mark, _, item = bare.partition(" ")
@@ -215,7 +215,7 @@ def _bullet_length(bare: str) -> int:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences of a block, without long quotations if all quotation marks are paired."""
+    """Yield the sentences of a block; if all quotation marks are paired, omit long quotations."""
     parts = text.replace("“", '"').replace("”", '"').split('"')
     pieces = [parts[0]] if len(parts) % 2 else ['"'.join(parts)]
     for quoted, after in zip(parts[1::2], parts[2::2], strict=False) if len(parts) % 2 else ():

@@ -1,4 +1,4 @@
-"""Statements of the assistant about a failure: its cause ("the discount was subtracted twice in
+"""The assistant's statements about a failure: its cause ("the discount was subtracted twice in
 applyDiscount"), and whether the failure persists. Plans and guesses do not count.
 """
 
@@ -11,7 +11,7 @@ from memory_fabric.text import STOPWORDS, one_line, words
 
 MAX_READ_CHARS = 16 << 10
 MIN_CAUSE_CHARS, MIN_CJK_CHARS, MAX_CAUSE_CHARS = 15, 8, 240
-# A stated cause has at least this many content words, not counting "the cause was" and the like.
+# A stated cause has at least this many content words besides phrases such as "the cause was".
 MIN_OWN_WORDS = 2
 MIN_SHARED_CHARS = 4
 _ASKING = ("?", ":", "？", "：")
@@ -27,8 +27,8 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence in which the assistant states the cause; '' unless that is certain. A
-    past defect that is not called the cause counts if the sentence shares a word with `about`.
+    """Return the sentence in which the assistant states the cause; '' unless it is certain. A past
+    defect that is not called the cause counts if its sentence shares a word with `about`.
     """
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
@@ -49,7 +49,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer reports a remaining failure, False if not; None for a plan."""
+    """Return True if an answer reports a remaining failure, False if not; None if it is a plan."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True
@@ -58,7 +58,7 @@ def admits_failure(said: str) -> bool | None:
 
 
 def account(said: str) -> str:
-    """Return an answer without fenced code and lines of notes ("Noted fix: …", "Dropped: …")."""
+    """Return an answer without code blocks and notes ("Noted fix: …", "Dropped: …")."""
     lines, is_code = [], False
     for line in said.splitlines():
         if line.lstrip().startswith(("```", "~~~")):
@@ -95,7 +95,7 @@ def _states(name: str, sentence: str) -> bool:
 
 
 def _own_words(text: str) -> set[str]:
-    """Return the words of a text without stop words and without general words for a cause."""
+    """Return the words of a text except stop words and general words such as "cause"."""
     return set(words(text)) - STOPWORDS - listed("stated_causes", "generic")
 
 

@@ -1,5 +1,5 @@
-"""The error boundary around each sentence: a sentence that fails does not stop the others. Failures
-are counted; the log states the location in the code, never the sentence.
+"""The error boundary around each sentence: an error in one sentence does not stop the others.
+Failures are counted; the log shows the location in the code, never the sentence.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
 
-# Errors in reading a sentence. Errors of the store, the deadline and the system are not caught.
+# Errors caught while parsing a sentence. Store, deadline and system errors are not caught.
 FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -18,14 +18,14 @@ MAX_PLACES = 3
 
 
 class Unread:
-    """The number of `sentences` that could not be read, and the `places` in code that failed."""
+    """The number of `sentences` that could not be parsed, and the `places` in code that failed."""
 
     def __init__(self) -> None:
         self.sentences = 0
         self.places: dict[str, None] = {}
 
     def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
-        """Return the result of `work(*given)`; if it fails, count that and return `default`."""
+        """Return the result of `work(*given)`; if it raises, count that and return `default`."""
         try:
             return work(*given)
         except FAULTS as error:
@@ -40,7 +40,7 @@ class Unread:
         return instead
 
     def report(self, memory: Memory) -> None:
-        """Report the unreadable sentences as a failure, and count them in the memory's store."""
+        """Log how many sentences could not be parsed, and count them in the database."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
             from memory_fabric.store.queries import counts  # imported late: only after a failure
