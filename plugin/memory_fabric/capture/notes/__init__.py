@@ -1,1 +1,1 @@
-"""Notes: lines in which the assistant writes down decisions, rules, facts and fixes."""
+"""Notes: lines in which the assistant records decisions, rules, facts and fixes."""

@@ -1,5 +1,5 @@
 """Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`. The
-prompt hook runs them itself, without the assistant, and reports the outcome in its notice.
+prompt hook carries them out without the assistant, and reports the outcome in a notice to the user.
 """
 
 from memory_fabric.capture import edit
@@ -20,18 +20,18 @@ from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import content_stems, cut, neutralised
 
 MAX_SHOWN_CHARS = 160
-# At most this many records are suggested if no record matches for certain.
+# At most this many records are suggested if no record matches with certainty.
 MAX_MEANT = 3
-# An argument with fewer characters and without a digit may be an ordinary word: `keep face`.
+# A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
 # The sources of notes. A note and the deletion of a statement that it replaced are one change.
 NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command; return its outcome, or why it was not run, as one sentence for the user.
-    `refused` is a reason not to run it. The result is '' for text that matches nothing in memory,
-    or that may mean something else: such text is left to the assistant.
+    """Run a command; return its outcome, or why it was not run, as one sentence for the user. If
+    `refused` gives a reason, the command is not run. The result is '' if the text matches nothing
+    in memory or may mean something else; the assistant then gets the prompt.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -57,14 +57,14 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
             return _undo(memory, records[0], by)
         return _change(memory, verb, records[0], by)
     except (FabricError, OSError) as error:
-        # A mere "undo" may mean something that the assistant did.
+        # A bare "undo" may refer to the assistant's work instead of memory.
         is_open = isinstance(error, NotFound) and (verb, argument) == (UNDO, "") and session
         return "" if is_open else f"not done: {error}"
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records that a command means: those with the id or text in `argument`; without
-    one, the only open record of the session, unless the assistant has just asked something.
+    """Return the records that a command means: those with the id or text in `argument`. Without an
+    argument, return the session's only open record, unless the assistant has just asked something.
     """
     if argument:
         is_words = " " in argument
@@ -80,7 +80,7 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return a line for the assistant with the records that a command's text may mean, or ''."""
+    """Return a line for the assistant that lists the records a command may mean, or ''."""
     if content_stems(argument):
         records = matching(memory, argument)
     elif verb == FORGET:
@@ -140,7 +140,7 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
     for change in changes.read_all(memory, where, (record.id,)):
         closed = [link["id"] for link in change.payload.get("links", ())]
         closed += change.payload.get("supersedes", ())
-        # A change that only mentions the record does not count.
+        # A change does not count if it only refers to the record.
         is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
         if is_about and change.inverse and not (change.undone or change.settles):
             of_note = change.by.get("source") in NOTING

@@ -1,5 +1,6 @@
-"""Review debt: statements without a note, for the assistant of later sessions; contradictions of
-the user's records, for the user; and records that notes of other sessions closed, for both.
+"""Review debt of three kinds: statements without a note, for the assistant of later sessions;
+records that contradict the user's records, for the user; and records that other sessions closed,
+for both.
 """
 
 import time
@@ -13,11 +14,11 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# The most candidates of a session, and how often each is shown; each repetition adds one.
+# How many candidates a session shows, and how often each is shown; repetitions of it allow more.
 MAX_SHOWN, MAX_TIMES = 3, 2
-# The kinds of session start at which the debt is shown.
+# Sources of SessionStart at which the debt is shown.
 SOURCES = ("startup", "clear")
-# The prefix of the names of shown candidates in the ledger.
+# The prefix for the ids of shown candidates in the ledger.
 ID = "debt:"
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
@@ -33,7 +34,7 @@ _CONTRADICTORY = (
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )
-# Open records that this session stated or was shown.
+# Candidates and contradictory records that this session stated or was shown.
 _OPEN_HERE = (
     f"{CURRENT} AND scope <> 'local' AND (session = ? OR EXISTS (SELECT 1 FROM injections AS i "
     f"WHERE i.session = ? AND i.memory = '{ID}' || records.id)) AND (status = 'candidate' "
@@ -42,8 +43,9 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """Candidates to note or drop, records that contradict older ones (those in `asked` for the user
-    to decide), and records that notes of other sessions `closed`, with replacement and time.
+    """Candidates to note or drop; records that contradict older records (in `asked` if the user
+    must decide); and `closed`: records closed by other sessions' notes, each with its replacement
+    and time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -53,7 +55,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the names under which the ledger records that this debt was shown."""
+        """Return the ids for the ledger, which records that this debt was shown."""
         pairs = (*self.contradictory, *self.asked)
         records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)
@@ -71,8 +73,9 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the debt to show: at most three contradictory records and candidates together, then
-    the candidates that other sessions repeated, then the newest ones.
+    """Return the debt to show. At most three of the contradictory records and candidates are shown:
+    first contradictory records, then candidates that other sessions repeated, then the newest
+    candidates.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
@@ -91,7 +94,7 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
-    """Return a session's candidates, and its contradictory records, each with the older record."""
+    """Return a session's candidates, and its contradictory records with the older records."""
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]
     return [*waiting, *_with_older(memory, records)]

@@ -1,11 +1,11 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`.
 
 A note is one whole line outside code blocks. The next line continues the note only if that line
-begins with a field's name, closes the quotation of `From:`, or is indented deeper while the note so
-far does not end a sentence. Lines are never joined across an empty line, another note, a list item,
-a heading or a code block, so that no prose gets into a note.
+begins with a field's name, completes the quotation of `From:`, or is indented deeper while the note
+so far does not end a sentence. A note never extends across an empty line, another note, a list
+item, a heading or a code block, so that it contains no other prose.
 
-A longer note than allowed is not shortened, because a cut may change its meaning, and is not
+A note above the length limit is not shortened, because that may change its meaning. It is also not
 searched for fields, so that the time of parsing is linear in the length of the text.
 """
 
@@ -18,14 +18,14 @@ from memory_fabric.patterns import pattern
 from memory_fabric.rules.bindings import with_first
 from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
-# The limits without and with the quotation.
+# The maximum length of a note without its quotation, and with its quotation.
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
-# Of a longer text of the assistant, only this much is read.
+# At most this many characters of an assistant's text are read.
 MAX_CHARS = 1 << 20
-# A note is wrapped into at most this many lines.
+# A note may extend over at most this many lines.
 MAX_LINES = 6
 
-# Values of `For:` that mean all projects of this user.
+# Values of `For:` that mean all projects of the user.
 _EVERYWHERE = frozenset(
     ("everywhere", "me", "all", "every project", "all projects", "all my projects")
 )
@@ -34,7 +34,7 @@ _NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
 
 _MARKS = "*_`"
 _M = r"[*_`]{0,6}"
-# Bullets, headings, emphasis and the like before a label, but no strikethrough: it retracts.
+# Bullets, headings and emphasis that may precede a label. A struck-through note is retracted.
 _LEAD = (
     r"(?:[\s>#+*_`\-=•·‣◦▪●○–—\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]"
     r"|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s)){0,80}"
@@ -50,14 +50,14 @@ _FIELD = (
     rf"|(?-i:A)lso|(?-i:F)irst){_M}[:：]{_M}"
 )
 _FIELD_LINE = rf"\s{{0,60}}(?:[>*+•‣◦–—\-]|[ \t]){{0,20}}{_FIELD}"
-# Quotations and code inside a sentence, in which no field begins.
+# Quotations and code inside a sentence. A field's name inside them does not begin a field.
 _SPANS = (
     r"(?<![^\s(（\[*_])\"(?=\S)[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|「[^」]*」|『[^』]*』"
     r"|(?<![^\s(（\[*_])'(?=\S)[^']*'(?!\w)|(?<![^\s(（\[*_])‘[^’]*’(?!\w)|`[^`]*`"
 )
 _OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
 _TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
-# A field begins after one of these characters; white space and emphasis between them are ignored.
+# A field must follow one of these characters; white space and emphasis may be in between.
 _BOUNDARY = ".;!?…。；！？．｡।॥۔։።\"”“»«’'」』\n"
 _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
@@ -65,7 +65,7 @@ _CLOSINGS = {
 }  # fmt: skip
 _CANDIDATE = rf"\[\s?({_NOTE_ID})\s?\]"
 _ID = rf"\[?\s?({_NOTE_ID})\s?\]?"
-# Punctuation, or a remark in brackets, that may follow a quotation.
+# Punctuation, or a remark in parentheses, that may follow a quotation.
 _AFTER_QUOTATION = r"(?:[\s.,;。；!?)*_`]|\([^()]{0,60}\)){0,20}"
 _FENCE = r"(?P<fence>`{3,200}(?=[^`]{0,200}\Z)|~{3,200})"
 _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
@@ -73,8 +73,8 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 class Note(NamedTuple):
     """A note without its markdown. `text` is the sentence without the fields, `instead_of` an id or
-    text, and `quotation` the text of `From:` without the outer quotation marks. `From: [id]` gives
-    a `candidate` instead. `when` also contains the value of `First:`, which is a field only after
+    text, and `quotation` the text of `From:` without the outer quotation marks. `From: [id]` sets
+    `candidate` instead. `when` also contains the value of `First:`, which is only read after
     `When:`.
     """
 
@@ -90,7 +90,7 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The notes in a text, the ids or texts after `Dropped:`, and the texts of too long notes."""
+    """The notes in a text, the ids or texts after `Dropped:`, and the texts of overlong notes."""
 
     notes: tuple[Note, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -104,9 +104,9 @@ def may_hold(text: str) -> bool:
 
 
 def parse(text: str) -> Parsed:
-    """Parse the notes in one text block of the assistant, without code blocks and blocks of this
-    plugin; duplicates count once. A line that begins like a note but has an unknown kind, no
-    sentence, or a tag of this plugin's blocks is skipped.
+    """Parse the notes in a text of the assistant; duplicates count once. Code blocks and this
+    plugin's blocks are ignored, and so is a line that begins like a note but has an unknown kind,
+    no sentence, or a tag of this plugin's blocks.
     """
     if not may_hold(text):
         return Parsed()
@@ -125,7 +125,7 @@ def parse(text: str) -> Parsed:
 
 
 def without_notes(text: str) -> str:
-    """Return the text without the lines of its notes and its `Dropped:` lines."""
+    """Return the text without notes and without `Dropped:` lines."""
     if not may_hold(text):
         return text
     whole = text.splitlines()
@@ -145,9 +145,9 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of the text, with empty lines in place of code blocks and injected blocks.
-    Models nest code blocks, so a block with a language inside another one counts as nested; a block
-    that is not closed ends with its blockquote or with the text.
+    """Return the lines of the text, with empty lines in place of code blocks and injected blocks. A
+    block with a language inside another block counts as nested, because models nest code blocks. A
+    block that is not closed ends with its blockquote or with the text.
     """
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
@@ -171,7 +171,7 @@ def _shown(text: str) -> list[str]:
 
 
 def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
-    """Return True if the line opens or closes a code block; updates `fences` (markers, depths)."""
+    """Return True if the line opens or closes a code block; update `fences` (marker, depth)."""
     if fences and depth != fences[-1][1]:
         return False
     item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
@@ -187,7 +187,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the kind ("" for `Dropped:`) and the text of each note that can be read."""
+    """Yield the kind ("" for `Dropped:`) and the text of each valid note."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -206,26 +206,26 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # `neutralised` changes the tags of injected blocks; a note that contains one is unreadable.
+        # `neutralised` changes tags of injected blocks. A note with such a tag is rejected.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         if kind in ("", *NOTE_KINDS) and is_safe:
             yield kind, body
 
 
 def _body(line: str, label: re.Match[str]) -> str:
-    """Return the text after the label, without emphasis markers around the text or the line."""
+    """Return the text after the label, without emphasis markers around this text or the line."""
     lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
     text = after + line[label.end() :].strip()
     if not closing or label["middle"] or label["inside"]:
-        return text  # no emphasis, or only on the label
+        return text  # there is no emphasis, or only on the label
     if after:
         return text.removeprefix(closing).lstrip()
     return text.removesuffix(closing).rstrip()
 
 
 def _continuation(first: str, body: str, following: list[str]) -> int:
-    """Return the number of lines that continue a wrapped note."""
+    """Return how many of the following lines continue a note that is wrapped."""
     line = following[0] if following else ""
     if not line.strip() or pattern(_LABEL).match(line):
         return 0
@@ -240,8 +240,8 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
 
 
 def _lines_to_close(body: str, following: list[str]) -> int:
-    """Return how many of the following lines belong to the quotation that `From:` has opened, up to
-    its closing mark; 0 if no quotation is open, or if these lines do not close it.
+    """Return how many of the following lines belong to the quotation that begins after `From:`, up
+    to its closing mark; 0 if no quotation is open, or if none of these lines closes it.
     """
     value = dict(_fields(body)).get("from", "")
     opening = value[:1]
@@ -265,7 +265,7 @@ def _note(kind: str, body: str) -> Note | None:
         values.setdefault(name, value)
     sentence = one_line(values.pop("", "")).rstrip(";； ")
     bare = sentence.rstrip(". ").lower()
-    # A sentence with an unclosed quotation or code span was cut off.
+    # A sentence with an unclosed quotation or code span is incomplete.
     is_open = pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence))
     if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None
@@ -286,7 +286,7 @@ def _note(kind: str, body: str) -> Note | None:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentence under the name "", and then each field with its value, in order."""
+    """Yield ("", sentence) and then the name and value of each field, in order."""
     name, start, at = "", 0, 0
     names = set()
     tokens = pattern(_TOKEN)
@@ -298,7 +298,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins after a sentence's end or, after another field, if its value is quoted.
+        # A field follows the end of a sentence, or another field whose value is quoted.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -312,8 +312,8 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the index of the character that closes the quotation at the start of the value: the
-    first one before the end or another field, else the last one; 0 if there is none.
+    """Return the index of the mark that closes the quotation at the start of the value: the first
+    mark before the end or another field, else the last mark; 0 if there is none.
     """
     closing = _CLOSINGS[value[0]]
     last = 0
@@ -329,8 +329,9 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return the quotation of `From:` and "", or "" and the id of a candidate. A quotation that is
-    not closed proves nothing: both are "". Text without quotation marks is accepted.
+    """Return (quotation, "") for the value of `From:`, or ("", id) for a candidate. A quotation
+    without a closing mark proves nothing, so both are "". Text without quotation marks counts as a
+    quotation.
     """
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:

@@ -1,4 +1,4 @@
-"""Storage of a turn's notes as records, with their trust and the records that they replace."""
+"""Storing a turn's notes as records: their trust, and the records that they replace."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -26,20 +26,20 @@ from memory_fabric.text import one_line, same_form, stem, words
 
 # At most this many notes of a turn are kept, because a pasted specification may contain many.
 MAX_NOTES = 20
-# A summary repeats a note if at least this share of the words of both is common.
+# A note in a summary repeats an earlier note if they share at least this part of their words.
 SAME_FROM = 0.8
-# Full stops of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
+# Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
-# The key of the note's kind in the evidence.
+# The key under which the evidence contains the note's kind.
 NOTED = "noted"
 
 
 class Said(NamedTuple):
     """The prompts that the user typed in a session, newest first, and the assistant's message
-    `before` the newest one. In an unattended or SDK session (not `checked`) no quotation earns the
-    user's trust. `at` is the time of the notes, if earlier than now. The notes of an old session
-    (`is_past`) keep their own time and close nothing that was stated later.
+    `before` the newest prompt. If `checked` is False (an unattended or SDK session), no quotation
+    earns the user's trust. `at` is the time of the notes if they are older. `is_past` notes of an
+    old session keep this time, and do not close records that were stated later.
     """
 
     prompts: tuple[Prompt, ...] = ()
@@ -49,15 +49,15 @@ class Said(NamedTuple):
     before: str = ""
 
     def precedes(self, old: Record) -> bool:
-        """Return True if a record was stated later than these notes of an old session."""
+        """Return True if these notes are from an old session and the record was stated later."""
         return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
-    """The trust that the user's words earn for a note, these words with their context, the `quoted`
-    sentences alone, and their time `at`. `agreed` is the assistant's proposal with the user's
-    answer, if the user only agreed; `candidate` the record in `From:`. `is_staged` is True if no
-    entry of the transcript has shown yet that a person typed the words.
+    """The trust that the user's words earn for a note. `words` are those words with context,
+    `quoted` the quoted sentences alone, `at` their time. If the user only agreed, `agreed` is the
+    assistant's proposal with the answer. `candidate` is the record in `From:`. `is_staged` is True
+    until an entry of the transcript shows that a person typed the words.
     """
 
     trust: str = "assistant"
@@ -69,14 +69,14 @@ class Earned(NamedTuple):
     is_staged: bool = False
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return the evidence of a note: kind, fields, and what the user typed and did not type."""
-        # Of the staged prompts only the quoted one counts: once settled, it earns the user's trust.
+        """Return the evidence of a note: its kind, its fields, and what the user did not type."""
+        # Of the staged prompts, only the quoted prompt counts: it is checked before it earns trust.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
         unsaid: list[str] = []
         if when:
-            from memory_fabric.rules.required import as_typed  # late: few notes bind a call
+            from memory_fabric.rules.required import as_typed  # late: few notes have `When:`
 
             when, unsaid = as_typed(when, typed)
         evidence = {
@@ -94,11 +94,11 @@ class Earned(NamedTuple):
 def keep(
     memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
-    """Store the notes in the assistant's texts of one turn; return the result for each note, also
-    in `into`, which has the earlier results even if DeadlinePassed is raised. Identical lines count
-    once. A note is reported as lost if it contains only a secret, is too long, was forgotten, or
-    exceeds MAX_NOTES. A note that repeats a known record, or cannot be read, adds nothing. Raises
-    StoreUnavailable if a note could not even be queued.
+    """Store the notes in the assistant's texts of one turn; return the result for each note. The
+    results are also added to `into`, so that it has the first results even if DeadlinePassed is
+    raised. Identical lines count once. A note is reported as lost if it contains only a secret, is
+    too long, was forgotten, or exceeds MAX_NOTES. A note that repeats a known record, or cannot be
+    parsed, adds nothing. Raises StoreUnavailable if a note could not even be queued.
     """
     every = list(map(parse, texts))
     by_form: dict[tuple[str, str], Note] = {}
@@ -136,7 +136,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(from_user.quoted)
-    # A known statement in `Instead of:` is replaced; it is not a rejected alternative's name.
+    # If `Instead of:` means a known record, this record is replaced and not a rejected alternative.
     over = () if meant_records else replaced.alternatives(note.instead_of)
     names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
     record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
@@ -148,7 +148,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    # If the note was undone in the meantime, this is a second, late reading of its turn.
+    # If the note was undone in the meantime, this turn is being read a second time.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
@@ -160,7 +160,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
-    # A contrary record of the same session is closed, because the session has refuted it.
+    # Contradictory records of the same session are closed, because the session has refuted them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
     closing += refuted
@@ -171,7 +171,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         return Kept(record, is_new=False)
     if candidate is not None:
         _take_place_of(memory, candidate, by)
-    # The user's own words in this session count as an occurrence, whatever the assistant was shown.
+    # The user's own words count as an occurrence even if the record was shown in this session.
     echo = False
     if by.session and (candidate is not None or not from_user.words):
         same = "key = ? AND status IN ('active', 'candidate')"
@@ -199,7 +199,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
 
 
 def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
-    """Delete a record that a note states better; both changes are undone together."""
+    """Delete a record that a note states better. The note and the deletion are undone together."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
 
@@ -208,7 +208,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
     """Return the trust that a note earns by its quotation or its candidate."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # The transcript of such a session presents other texts as if they were typed.
+        # The transcript of an unchecked session shows other texts as if the user had typed them.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -225,7 +225,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
         agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
     is_staged = place.prompt.origin == prompts.STAGED
-    # A question decides nothing.
+    # A quoted question is not a decision.
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
@@ -235,16 +235,16 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without a final full stop, since a reason may follow."""
+    """Return the sentence as one line without its final full stop, because a reason may follow."""
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
     return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, even if the note was replaced or undone later.
-    A summary rephrases a note: it is the same if it has the same quotation and a third of the
-    words, or nearly all words and all numbers.
+    """Return True if the session noted this record before, even if that note was replaced or
+    undone. A summary rephrases a note; it is the same note if it has the same quotation and a third
+    of the words, or nearly all words and all numbers.
     """
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
@@ -273,10 +273,10 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
         if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
-            return Kept(is_new=False)  # it is closed already
+            return Kept(is_new=False)  # the record is already closed
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # If an undo or a `keep` has opened the record since, this is a second, late reading.
+    # If an undo or `keep` has reopened the record since, this line is being read a second time.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
@@ -298,7 +298,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 
 
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
-    """Return True if this session queued the record before; each Stop may read its note again."""
+    """Return True if this session already queued the record; each Stop may read the same note."""
     if not session:
         return False
     sought = (session, record.type, same_form(record.what))
@@ -308,7 +308,7 @@ def _is_queued(memory: Memory, record: Record, session: str) -> bool:
 
 
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield the payloads of waiting operations that this home has signed; mostly there are none."""
+    """Yield the payloads of queued operations that this home has signed, if there are any."""
     folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
     for folder in filter(journal.waiting_files, folders):
         key = signing.known_key(memory.settings.home)

@@ -1,7 +1,7 @@
-"""The user's words behind a note: found in the prompts, and extended by context that may change
-their meaning; and the assistant's proposal that a short answer of the user accepts. The words are
-shown before the note's sentence, so that a reader can judge if both mean the same. Only the typed
-parts of prompts are searched, never the transcript.
+"""The user's words to which a note refers: found in the prompts, and extended by any context that
+may change their meaning; and the assistant's proposal that a short answer of the user accepts.
+These words are shown before the note's sentence, so that a reader can judge if both mean the same.
+Only the typed text of prompts is searched, never the transcript.
 """
 
 from bisect import bisect_right
@@ -17,25 +17,25 @@ from memory_fabric.patterns import pattern
 from memory_fabric.store.conversations.prompts import CHOSEN, Prompt
 from memory_fabric.text import STOPWORDS, cut, one_line
 
-# A quotation has at least this many words, or twice as many characters in scripts without spaces.
+# The least number of words in a quotation; twice as many characters in scripts without spaces.
 MIN_WORDS = 4
-# Shorter parts around an ellipsis would be found in any text.
+# A shorter part before or after an ellipsis would match almost any text.
 MIN_PART_WORDS, MAX_PARTS = 2, 4
-# At most this many characters are searched, in the newest prompts of the session.
+# At most this many characters of the session's newest prompts are searched.
 MAX_TYPED_CHARS = 256 << 10
-# A prompt up to the first length is kept whole, of a longer one a paragraph up to the second.
+# The first limit is for a whole prompt; of a longer one, a paragraph up to the second is stored.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# The context on each side of a paragraph: whole sentences, or one sentence of the second size.
+# Limits of the context on each side: for whole sentences together, and for a single sentence.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
-# A longer sentence is not kept, because it would have to be cut.
+# A longer sentence is not stored, because it would have to be cut.
 MAX_SENTENCE_CHARS = 1000
-# Words with more occurrences are not stored, because any of the contexts may reverse their meaning.
+# Words that occur more often are not stored, because any context may reverse their meaning.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
-# This also matches between two quotations: `"use pnpm" and "never npm"`.
+# An ellipsis, or the text between two quotations: `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 _SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
-# Symbols and pictographs count as bullets, and so do quoted lines.
+# A list item. Symbols and pictographs count as bullets; quoted lines (`>`) count as items.
 _ITEM = (
     r"\s*(?:(?:[-*+]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)\]])\s+\S|\d{1,2}[、．]"
     r"|[>•‣–—·・\u2190-\u2bff\U0001f300-\U0001faff])"
@@ -49,15 +49,16 @@ _LABEL = r"(?:^|(?<=\s))[*_(\[]{0,3}([A-Ha-h]|\d{1,2})[.):\]](?=[\s*_])"
 _LABELLED = r"[^\w]{0,4}(?:option|plan|variante?|opción|вариант|方案|選択肢)?[\s:]{0,2}(\w{1,2})\b"
 _ORDINALS = tuple(line.split() for line in sections("quotation")["ordinals"])
 _NAMING = words("quotation", "ordinals", "naming")
-# Words between two alternatives in one question.
+# Words that separate two alternatives in one question.
 _OR = r"\b(?:or|oder|ou|or else|o|или|lub)\b|还是|還是|それとも|아니면"
 _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation and their prompt; all empty if there are none. `quoted`
-    are the sentences with the quotation, without context. An `answer` only replies to the
-    assistant, or is too short, so it is not a statement of the user.
+    """The user's words around a quotation and the prompt they are from; all fields are empty if
+    nothing was found. `quoted` are the sentences with the quotation, without context. `answer` is
+    True if the words only reply to the assistant or are too short, so that they are not a statement
+    of the user.
     """
 
     words: str = ""
@@ -72,8 +73,8 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, list item or heading, with the range of its sentences from `first` up to, but
-    not including, `end`. `level` is the indentation of an item, or the number of `#` of a heading.
+    """A paragraph, list item or heading. Its sentences have the numbers from `first` up to, but not
+    including, `end`. `level` is an item's indentation, or a heading's number of `#` characters.
     """
 
     kind: str
@@ -84,7 +85,8 @@ class _Block(NamedTuple):
 
 class _Said(NamedTuple):
     """The sentences of a prompt and, in `joined`, its tokens without separators ("don't" is
-    `dont`). `borders` are the offsets of token ends in `joined`, `starts` those of the sentences.
+    `dont`). `borders` are the offsets in `joined` at which tokens end, `starts` those where
+    sentences start.
     """
 
     sentences: tuple[_Sentence, ...]
@@ -125,7 +127,7 @@ def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
 
 
 def around(sentence: str, prompt: str) -> str:
-    """Return a sentence of a prompt with its context; '' if the sentence is not found."""
+    """Return a sentence of a prompt with its context; '' if the prompt does not contain it."""
     text = _read(prompt)
     parts = list(filter(None, map(_joined, pattern(_ELISION).split(sentence))))
     places = list(_places(parts, text)) if parts else []
@@ -133,7 +135,7 @@ def around(sentence: str, prompt: str) -> str:
 
 
 def says_everywhere(words: str) -> bool:
-    """Return True if the text claims to apply to every project: "always", "immer", "总是"."""
+    """Return True if a text says that it applies to all projects: "always", "immer", "总是"."""
     text = " ".join(typed.plain(words).split())
     return any(
         negations.ALL.isdisjoint(typed.tokens_of(text[: place.start()])[-1:])
@@ -146,7 +148,7 @@ def _joined(text: str) -> str:
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if both share a word's beginning, or two characters written without spaces."""
+    """Return True if both texts share a word's beginning, or two characters of spaceless text."""
     tokens, joined = typed.tokens_of(quotation), _joined(sentence)
     parts = [
         a + b for a, b in pairwise(tokens) if typed.is_spaceless(a[0]) and typed.is_spaceless(b[0])
@@ -156,7 +158,7 @@ def _shares_a_word(quotation: str, sentence: str) -> bool:
 
 
 def _length(quotation: str) -> float:
-    """Return the number of words; a character of a script without spaces is half a word."""
+    """Return the number of words; each character of a spaceless script counts as half a word."""
     length = 0.0
     for word in quotation.split():
         tokens = typed.tokens_of(word)
@@ -165,7 +167,7 @@ def _length(quotation: str) -> float:
     return length
 
 
-@lru_cache(64)  # all notes of a turn are searched for in the same prompts
+@lru_cache(64)  # all notes of a turn search the same prompts
 def _read(text: str) -> _Said:
     sentences: list[_Sentence] = []
     blocks: list[_Block] = []
@@ -207,8 +209,8 @@ def _read(text: str) -> _Said:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the first and the last sentence of each occurrence of each part of a
-    quotation. Yield nothing unless all parts occur in the given order.
+    """Yield the first and the last sentence number of each occurrence of each part of a quotation.
+    Yield nothing unless the prompt contains all parts in the given order.
     """
     at = 0
     for part in parts:
@@ -234,7 +236,7 @@ def _find(part: str, said: _Said, at: int) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the sentences at these places with their context; '' if a sentence is too long."""
+    """Return the sentences in these ranges with their context; '' if a sentence is too long."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -254,7 +256,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences after and before `around` in turn, up to MAX_BLOCK_CHARS or one per side."""
+    """Add sentences after and before `around` in turn: up to MAX_BLOCK_CHARS, or one per side."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -271,7 +273,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that introduce a block: before it, before its list, in its headings."""
+    """Yield the sentences that introduce a block: before it, before its list, and its headings."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -285,7 +287,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
                 yield from range(earlier.first, earlier.end)
             depth, is_led, level = min(depth, earlier.level), True, -1
         elif depth < 8:
-            continue  # under another heading
+            continue  # the block is under another heading
         elif (earlier.kind == "item" and earlier.level < level) or (
             earlier.kind == "text" and level >= 0
         ):
@@ -298,7 +300,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences after a block, in its sub-items, and after its list."""
+    """Yield the sentences that follow a block: after it, in its sub-items, and after its list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -310,7 +312,7 @@ def _after(said: _Said, number: int) -> Iterator[int]:
 
 
 def _ends_of(said: _Said, block: _Block, step: int = 1) -> Iterator[int]:
-    """Yield the first sentences of a block that BESIDE_CHARS allow, or the last if `step` is -1."""
+    """Yield a block's first sentences, or its last if `step` is -1, up to BESIDE_CHARS."""
     numbers, chars_left = range(block.first, block.end)[::step], BESIDE_CHARS
     for number in numbers:
         chars_left -= len(said.sentences[number].text)
@@ -335,9 +337,9 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return `proposal — “answer”` if the answer accepts one proposal in `said`, the end of the
-    assistant's message before the answer; else ''. Of several labelled options, the answer must
-    name one; several questions are not a proposal.
+    """Return `proposal — “answer”` if the answer accepts the only proposal in `said`, the end of
+    the assistant's message before the answer; else ''. If `said` labels several options, the answer
+    must name one of them. Several questions are not a proposal.
     """
     said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))
@@ -362,8 +364,8 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer selects ("B", "3.", "the second"); '' if the answer has other
-    words, which may reject the option: "not B", "B is wrong".
+    """Return the label that an answer selects ("B", "3.", "the second"). Return '' if the answer
+    has other words, because they may reject the option: "not B", "B is wrong".
     """
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()

@@ -1,5 +1,5 @@
-"""The records that a note replaces. A note refers to a record by its id or in words, and closes a
-record of the user only if the user typed words about the record's subject.
+"""The records that a note replaces. A note refers to a record by its id or by words of its text. It
+closes a record with the user's trust only if the user typed words about that record's subject.
 """
 
 from collections.abc import Sequence
@@ -25,56 +25,56 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 
 MIN_ID_CHARS = 6
 MAX_LOOKED_AT = 8
-# A quotation repeats a stated record if it contains at least this share of the record's words.
+# A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# A name in words must contain SAME of the weight of the record's words, and the record NAME_HELD of
-# the weight of the name. A sentence on a record's subject must contain SAME or HELD of the record's
-# weight. The record must contain BESIDE_TWO of the sentence's weight if two of the shared words are
-# rare, BESIDE_VALUE if the two texts differ in one value, else BESIDE_ONE.
+# Shares of the weight of words. Words that name a record contain SAME of the record's weight, and
+# the record contains NAME_HELD of theirs. A sentence on a record's subject contains SAME or HELD of
+# the record's weight. The record contains BESIDE_TWO of the sentence's weight if they share two
+# rare words, BESIDE_VALUE if they differ in one value, and BESIDE_ONE otherwise.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences with this many common words, even weak ones, and at most one other have one subject.
+# Sentences that share this many words and differ in at most one each have the same subject.
 FRAME = 3
-# Sentences that begin with this many common words, two of them rare, have one subject.
+# Sentences that begin with this many equal words, two of them rare, have the same subject.
 LEADING = 3
-# A word is common if more than this share of the texts, and more than this number, contain it.
+# A word is common if more than this share and more than this number of all texts contain it.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
-# Verbs which only say that something was decided.
+# Verbs that state only that a decision was made.
 _STATING = frozenset(
     map(stem, "decide decided agree agreed settle settled choose chose chosen pick picked".split())
 )
 _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
-# Words that a sentence may add when it only repeats a record: "yes, we still use it".
+# Additional words in a sentence that only repeats a record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
 _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
     "bcdefghjklmnopqrtuvwxyz"
 )
-# If a sentence contains one of these words, the order of the two things matters.
+# Words with which the order of two names matters: "X instead of Y".
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
-# The source of records that were stated in prompts.
+# The source of a record that was stated in a prompt.
 _PROMPT = "prompt"
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = f"{CURRENT} AND scope <> 'local'"
 
 
 def id_in(name: str) -> str:
-    """Return the id in a value of `Instead of:` or `Dropped:`, without brackets; or ''."""
+    """Return the id in a value of `Instead of:` or `Dropped:` without brackets, or ''."""
     bare = name.strip(" []`.'\"").lower().removeprefix("record:")
     return bare if len(bare) >= MIN_ID_CHARS and _HEX.issuperset(bare) else ""
 
 
 def with_id(memory: Memory, ending: str) -> list[Record]:
-    """Return the records whose id has this ending, also replaced ones; several if ambiguous."""
+    """Return all records whose id has this ending, including replaced records."""
     return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return the current record that `name` means, as a list of one; empty if that is uncertain.
-    Words mean the record with exactly these words, else the record most of whose rare words are in
-    `name` or in the note's `text`. With `surely`, all words of `name` must be in the record, with
-    the same denials.
+    """Return a list with the current record that `name` means; empty if that is uncertain. The text
+    of a record means this record; other words mean the record most of whose rare words are in
+    `name` or in the note's `text`. With `surely`, the record must contain all words of `name` and
+    deny the same.
     """
     id_ = id_in(name)
     if id_:
@@ -83,7 +83,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # The user was shown the record in the user's own words.
+        # The record was shown to the user with the user's own words.
         in_words = [what for what in (models.users_words(record), record.what) if what]
         fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
         what = (fitting or [record.what])[0]
@@ -104,8 +104,9 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """A measure of how much of a text another text contains, by the strength and rarity of words. A
-    word is rare if few records and turns of the memory contain it. The project's name is ignored.
+    """A measure of how much of one text another text contains, weighted by the strength and rarity
+    of the words. Few records and turns in memory contain a rare word. The project's name is
+    ignored.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -118,12 +119,13 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return how much of a text another text contains: the share of its weight, the number of
-        shared words, of those neither common nor weak, of missing words that are not weak, and of
-        missing words.
+        """Return how much of `text` is in `other`: the share of its weight, the number of shared
+        words, the number of shared words that are rare and not weak, the number of missing words
+        that are not weak, and the number of missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Leave out runs of scripts without spaces: pairs of their characters are terms already.
+        # Text in a script without spaces is left out, because pairs of its characters are terms
+        # already.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -166,7 +168,7 @@ class Shared:
 
 
 def _confirms(sentence: str, text: str) -> bool:
-    """Return True if a sentence only repeats a text: no new words, and the same denials."""
+    """Return True if a sentence only repeats a text: without new words, with the same denials."""
     tokens = tokens_of(sentence)
     stems, on_record = list(map(stem, tokens)), list(map(stem, tokens_of(text)))
     if set(stems) - set(on_record) - _UNSAID or is_left(sentence) != is_left(text):
@@ -178,7 +180,7 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return why a note that quotes the user's sentences `said` may not close a record, or ''."""
+    """Return why a note with the user's sentences `said` may not close a record; '' if it may."""
     if models.PASTED in old.evidence:
         return "waits for the user's yes"
     if old.pinned:
@@ -196,8 +198,9 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject, which the note's writer may
-    close; the records in `compared`, with which the note was already compared, are left out.
+    """Return at most one record of another session on a note's subject that the writer of the note
+    may close. The records in `compared` are left out, because the note was already compared with
+    them.
     """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
@@ -212,7 +215,7 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records that this session's prompts stated, and that a note quotes and repeats."""
+    """Return the records stated in this session's prompts that a note both quotes and repeats."""
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
@@ -232,18 +235,18 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id; None if there is none or only the user may keep it."""
+    """Return the candidate with this id; None if it does not exist or only the user may keep it."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if models.PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a dropped candidate or, without `bury`, a replaced record, whose text may return."""
+    """Delete a dropped candidate, or without `bury` a replaced record, whose text may return."""
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 
 def line(record: Record) -> str:
-    """Return the line that shows a record in notices: its id and its text."""
+    """Return the text with which notices show a record: its id and its statement."""
     return f"{short_id(record.id)}: {models.shown(record)}"
 
 

@@ -1,4 +1,6 @@
-"""The text that the user typed in a prompt; prompts that only agree, or that command the memory."""
+"""The text that the user typed in a prompt, and the recognition of prompts that only agree or that
+are commands to memory.
+"""
 
 from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.language.word_lists import sections, words
@@ -6,7 +8,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
 MAX_PROMPT_CHARS = 64 << 10
-# Most prompts with a tag contain none of these names, and then no expression is compiled.
+# Most prompts contain none of these names in a tag, and then no expression is compiled.
 _MACHINE_NAMES = (
     *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
     "attached_files", "attached-files", "file_contents", "tool_use_error",
@@ -15,8 +17,8 @@ _MACHINE_NAMES = (
 _MACHINE = "|".join(
     f"{name}[a-z_]{{1,20}}" if name[-1] in "-_" else name for name in _MACHINE_NAMES
 )
-# Some clients escape the text that hooks add to a prompt (measured in Qwen Code 0.15). In
-# backticks, <private> is only mentioned.
+# Some clients escape the text that hooks add to a prompt (measured in Qwen Code 0.15). The tag
+# <private> in backticks is only a mention.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
@@ -28,23 +30,23 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# Commands that set what a bound rule does, like `memory-fabric rules`.
+# Commands that set the effect of a rule on calls, like those of `memory-fabric rules`.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
 _PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
-# Characters removed around an id, which is shown in brackets, and around a command in backticks.
+# Characters to remove: an id is shown in brackets, and a command may be typed in backticks.
 _BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
-# The last word of `undo …`, `keep …` and `replace …` if these mean a memory and not the work.
+# Last words by which `undo …`, `keep …` and `replace …` refer to a memory and not to the work.
 _MEANT = frozenset("that this it one memory record note rule decision fact preference".split())
 
 
 def typed_words(prompt: str) -> str:
     """Return the text that the user typed in a prompt, without marked pastes, messages and
     reminders of the client, this plugin's block and the name of a typed command. A marked part
-    extends to the last closing tag of its kind, because a paste may contain such tags, or else to
-    the end.
+    extends to the last closing tag of its kind, because pasted text may contain closing tags, or
+    else to the end.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     lowered = text.lower() if "<" in text or "&lt;" in text else ""
@@ -74,7 +76,7 @@ def plain(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return words, numbers separated from units, and characters of scripts without spaces."""
+    """Return words, numbers split from their units, and characters of scripts without spaces."""
     tokens: list[str] = []
     for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
@@ -93,7 +95,7 @@ def is_spaceless(c: str) -> bool:
 
 
 def assents() -> frozenset[str]:
-    """Return the words that agree or are polite; alone they decide nothing."""
+    """Return words of agreement and politeness. A prompt with no other words decides nothing."""
     return words("assents", "words")
 
 
@@ -114,7 +116,7 @@ def is_assent(prompt: str) -> bool:
 
 
 def command_in(prompt: str) -> tuple[str, str] | None:
-    """Return the command that a prompt consists of, with its argument; None for any other text."""
+    """Return the command and argument of a prompt that is only a command to memory, else None."""
     if len(prompt) > MAX_COMMAND_CHARS:
         return None
     verb, *words_behind = prompt.lower().translate(_BRACKETS).split() or [""]
@@ -122,13 +124,13 @@ def command_in(prompt: str) -> tuple[str, str] | None:
     if argument in _PLAIN.get(verb, ()):
         return verb, argument
     is_id = len(argument.strip("-")) >= MIN_ID_CHARS and _HEX.issuperset(argument)
-    # `forget` accepts several words of a memory; the meaning of a single word is never certain.
+    # `forget` accepts several words of a memory's text, but not one word, which may mean anything.
     is_named = verb == FORGET and len(words_behind) > 1 and not prompt.rstrip().endswith("?")
     return (verb, argument) if is_named or (verb in OF_ID and is_id) else None
 
 
 def spoken_to_memory(prompt: str) -> tuple[str, str] | None:
-    """Return the verb and text of a short request to memory, as in `keep that one`; else None."""
+    """Return the verb and text of a short request to memory such as `keep that one`, else None."""
     verb, *behind = prompt[: MAX_COMMAND_CHARS + 1].lower().translate(_BRACKETS).split() or [""]
     argument = " ".join(behind).rstrip(".! ")
     if len(prompt) > MAX_COMMAND_CHARS or any(mark in argument for mark in ",;.?"):
