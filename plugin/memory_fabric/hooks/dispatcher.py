@@ -1,5 +1,5 @@
-"""Answer one hook event: parse the event, call its handlers, and write one reply. After any error
-the session continues: stdout has one JSON object or nothing, and the log a line.
+"""Answer one hook event: parse the event, call its handlers, and write one reply. The session
+continues after any error: stdout then has one JSON object or nothing, and the log has one line.
 """
 
 import gc
@@ -29,7 +29,7 @@ from memory_fabric.store.files import take_refused_files
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # live_client needs POSIX, and most hooks do not need live_client
+if TYPE_CHECKING:  # live_client requires POSIX, and most hooks never use it
     from memory_fabric.live_client import Event as Left
 
 # The log line for a reply that could not be written to the client.
@@ -37,7 +37,7 @@ UNHEARD = "the client did not take the reply"
 
 
 class Outcome(NamedTuple):
-    """The result of one event: the bytes for stdout, and the tasks to run after writing them."""
+    """The outcome of one event: the bytes for stdout, and the tasks to run after writing them."""
 
     output: bytes = b""
     receipts: tuple[Callable[[], None], ...] = ()
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or the event `left` unanswered by a server; exit with status 0."""
+    """Answer the event on stdin, or `left`, which a server did not answer; exit with status 0."""
     gc.disable()  # a hook's process ends before reference cycles could matter
     try:
         try:
@@ -60,13 +60,13 @@ def main(left: "Left | None" = None) -> None:
             return
         memory_type = Memory
         if left is not None and left.begun:
-            from memory_fabric.store.memory import begun_by  # late: only if a server has died
+            from memory_fabric.store.memory import begun_by  # late: only if a server died
 
             memory_type = begun_by(left.nonce)
         try:
             outcome = answer(data, os.environ, memory_type=memory_type)
         except EventRevoked:
-            return  # the server had finished the event
+            return  # the server has finished the event
         delivered = True
         try:
             write_output(b"" if left is not None and left.printed else outcome.output)
@@ -74,14 +74,14 @@ def main(left: "Left | None" = None) -> None:
             outcome.log(f"{UNHEARD}: {error}")
             delivered = False
         finish(outcome, delivered=delivered)
-    finally:  # exit without the interpreter's shutdown, which is slow and could still fail
+    finally:  # skip the interpreter's shutdown, which is slow and could still fail
         os._exit(0)
 
 
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Answer one event outside of a hook's process, and return its output. Never raises."""
+    """Answer one event in a process that is not a hook, and return the output. Never raises."""
 
     def unlimited(event_name: str) -> Deadline:
         entry = table.HANDLERS[event_name]
@@ -99,8 +99,8 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event; its receipts and its memory are left to `finish`. Never raises. `load`
-    returns a handler by its name in HANDLERS, `limit_of` the deadline for an event's name.
+    """Answer one event. `finish` runs its receipts and closes its memory. Never raises. `load`
+    returns a handler by its name in HANDLERS; `limit_of` returns the deadline for an event's name.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -127,7 +127,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Not recorded if memory is off for this process only, or until config.toml is corrected.
+        # Nothing is saved if only this process has memory off, or until config.toml is corrected.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -155,8 +155,8 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Parse an event, with Claude Code's names. Its name is empty if another client's event needs
-    no answer. Raises BadInput if the event is too large or has no handlers.
+    """Parse an event and give it Claude Code's names. The name is empty if another client's event
+    needs no answer. Raises BadInput if the event is too large or has no handlers.
     """
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
@@ -177,7 +177,7 @@ def _handled(
     entry = table.HANDLERS[event.name]
     outcome = None
     try:
-        names = _names(event, memory.settings)  # the project may be switched off, too
+        names = _names(event, memory.settings)  # memory may be off in the project
         replies = [Reply(notice=late), *_replies(event, memory, names, load, log)]
         for why in take_refused_files():
             memory.fail(f"file: {why}")
@@ -193,7 +193,7 @@ def _handled(
         texts = (reply.context, reply.refusal, reply.question)
         if any(texts):
             # A stored text may contain a secret that older rules missed, so redact it again.
-            from memory_fabric.redaction.redact import block_without_secrets  # late: mostly unused
+            from memory_fabric.redaction.redact import block_without_secrets  # late: rarely used
 
             context, refusal, question = (t and block_without_secrets(t) for t in texts)
             reply = reply._replace(context=context, refusal=refusal, question=question)
@@ -202,12 +202,12 @@ def _handled(
         outcome = Outcome(output, receipts, memory, current().hurried, event.name, current(), log)
         return outcome
     finally:
-        if outcome is None:  # the caller has no memory to close
+        if outcome is None:  # then the caller has no memory to close
             memory.close()
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
-    from memory_fabric.store.home.switches import settings_of  # late: not used for invalid events
+    from memory_fabric.store.home.switches import settings_of  # late: invalid events do not need it
 
     is_foreign = in_shell_of_another(environ, event.client.key)
     settings = settings_of(environ)._replace(foreign=is_foreign)
@@ -215,11 +215,11 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
         for complaint in settings.complaints:
             log(complaint)
     if event.client != CLAUDE_CODE:
-        from memory_fabric.clients import adapter  # imported in event_in
+        from memory_fabric.clients import adapter  # already imported in event_in
 
         return adapter.settings_for(settings, event, environ)
-    # The client's project folder is the one in which the session was launched. The event's cwd
-    # follows `cd`, so it is only the fallback.
+    # The project folder is where the client was launched. The event's cwd changes with `cd`, so it
+    # is only the fallback.
     return settings._replace(
         project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
     )
@@ -234,7 +234,7 @@ def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Record the project of the session's folder for hooks/launch; no project if recall is off."""
+    """Save the project of the session's folder for hooks/launch, or NO_PROJECT if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store.home import launch_marks  # imported late: few events record it
@@ -244,7 +244,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
 
 
 def _names(event: Event, settings: Settings) -> list[str]:
-    """Return the event's handlers that are switched on and apply to its tool, if it has a tool."""
+    """Return the event's handlers that are switched on and that serve its tool, if it has one."""
     tool = event.text("tool_name")
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
@@ -260,7 +260,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
             tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         ):
             continue
-        if use == table.EXCHANGES:  # without a link to a shared log, only this stat is needed
+        if use == table.EXCHANGES:  # if no shared log is linked, this check is enough
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         if on[use]:
             names.append(name)
@@ -302,11 +302,11 @@ def _replies(
 
 
 def finish(outcome: Outcome, *, delivered: bool) -> None:
-    """Run the tasks that follow the reply, and close the memory unless the event is hurried."""
+    """Run the tasks after the reply, and close the memory unless the user waits for the event."""
     tasks = outcome.receipts if delivered else ()
-    # Closing moves the write-ahead log into its database, which is too slow while the user waits.
-    # The process ends right afterwards, which releases the files as well; Stop closes the
-    # databases.
+    # Closing merges the write-ahead log into its database, which is too slow while the user waits.
+    # Only then is it skipped: the process is about to end, which releases the files as well, and a
+    # later Stop closes the databases.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

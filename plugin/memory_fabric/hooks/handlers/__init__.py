@@ -1,4 +1,4 @@
-"""The handlers of events. Each is imported, by its name in `hooks.table`, only for its event."""
+"""The handlers of events. Each is imported, by its name in `hooks.table`, when its event occurs."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Stop: save the turn's notes, then update tiers 2 and 3."""
+"""Stop: store the turn's notes, then update the other memory files (tiers 2 and 3)."""
 
 from memory_fabric import deadline, events
 from memory_fabric.capture.notes.protocol import Kept
@@ -14,9 +14,9 @@ from memory_fabric.store.home import log
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Save the notes of a turn that has ended. Reads the new part of the transcript and the last
-    message; stores notes, solved problems and episodes. Replies with a notice about stored notes
-    and problems, never with context, which would continue the turn.
+    """Save what a finished turn added. Reads the new part of the transcript and the last message;
+    stores notes, solved problems and episodes. Replies with a notice about stored notes and
+    problems, never with context, because context would continue the turn.
     """
     memory = context.memory
     results: list[Kept] = []
@@ -45,7 +45,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
 
-    # If the turn continues, it is not interrupted: the waiting notices are shown at its end.
+    # If the turn continues, the notices wait until its end, in order not to interrupt it.
     waiting: list[str] = []
     if not events.stop_active(event):
         waiting += memory.messages

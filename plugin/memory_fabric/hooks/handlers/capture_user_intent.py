@@ -1,4 +1,4 @@
-"""UserPromptSubmit: store the prompt for quotations, and ask for a note if one seems due."""
+"""UserPromptSubmit: store the prompt for quotations, and ask for a note if one seems useful."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,10 +17,10 @@ from memory_fabric.store.memory import Memory
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Store a prompt and its statements, and cue the assistant for a note. Stores the user's text,
-    with which the quotations in notes are compared, and explicit statements ("remember that …").
+    with which quotations in notes are compared, and explicit statements ("remember that …").
     Replies with a cue if the prompt sounds like a rule, a correction or a choice, and with the
     outcome of the last turns' notes. Carries out a prompt that is only a command to memory, such as
-    `undo ID`. Texts by programs and typed commands are not the user's text.
+    `undo ID`. Ignores prompts that a program wrote, and slash commands.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -39,11 +39,12 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First update the trust of earlier prompts: a record undone now may be restored later.
+            # First set the trust of earlier prompts, because a record undone now may be restored
+            # later.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
-                pass  # the command reports the failure
+                pass  # running the command reports this failure
         outcome = run(memory, *command, event.session, WHY[reason] if reason else "")
         if outcome:
             return Reply(stop=f"memory-fabric: {outcome}")
@@ -51,17 +52,17 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         return None
     problems = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text, spoken = "", spoken_to_memory(prompt)
-    # If this client's transcripts are not read, the event alone shows who wrote the prompt.
+    # If this client's transcripts cannot be read, only the event shows who wrote the prompt.
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
-        keep()  # before the reply, since this process may end with it
+        keep()  # before the reply, because the process may end with the reply
         from memory_fabric.hooks.session.heard import listen  # late: most prompts state nothing
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
     if spoken:
-        from memory_fabric.capture.notes.commands import perhaps_meant  # late: seldom needed
+        from memory_fabric.capture.notes.commands import perhaps_meant  # late: rarely needed
 
         told = (context_text, perhaps_meant(memory, *spoken, event.session))
         context_text = "\n".join(filter(None, told))
@@ -86,7 +87,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
-        return  # no note may quote this prompt
+        return  # notes are not allowed to quote this prompt
     text = without_secrets(typed_words(events.prompt(event)))
     if not text:
         return
@@ -104,7 +105,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False for feedback that an `undo`, `forget` or `keep` has made untrue."""
+    """Return False if an `undo`, `forget` or `keep` has made this feedback on a note untrue."""
     from memory_fabric.capture.notes import protocol, replaced  # late: most turns have no notes
 
     key, heading, *_ = part
@@ -113,7 +114,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
         return all(record.valid_to for record in replaced.with_id(memory, id_))
     if heading != protocol.KEPT or replaced.with_id(memory, id_):
         return True
-    from memory_fabric.store.history import changes  # the record may still be in the queue
+    from memory_fabric.store.history import changes  # a record not found may still be queued
 
     gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
     return not changes.read_all(memory, gone, (id_,), 1)
@@ -122,7 +123,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 def _count(
     event: events.Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
 ) -> None:
-    """Record the cue and the feedback in the session's ledger."""
+    """Record in the session's ledger that the cue and the feedback were shown."""
     from memory_fabric.store.conversations import worth  # late: needed only after the reply
 
     database = context.memory.session_database()

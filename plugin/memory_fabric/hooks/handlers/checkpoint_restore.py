@@ -1,4 +1,4 @@
-"""SessionStart after a compaction: inject the context that the session has just lost."""
+"""SessionStart after a compaction: inject the context that the compaction removed."""
 
 from memory_fabric import events
 from memory_fabric.capture.notes import protocol
@@ -12,20 +12,21 @@ from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
-# Types of records that bind the remaining work; they come first.
+# Types of records that bind the remaining work, so that they are restored first.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Restore context on SessionStart with the source "compact". Reads the checkpoint, this
-    session's records and the project's lasting records; replies with all that fit into the
-    session's budget. The ledger starts empty, since the context may have lost everything injected
-    before; after the compaction of a subagent's context, only the subagent's.
+    session's records and the project's lasting records; replies with as many as fit into the
+    session's budget. The ledger is emptied first, because the compaction may have removed every
+    injected memory. After the compaction of a subagent's context, only the subagent's entries are
+    removed.
     """
     if event.text("source") != "compact":
         return None
-    from memory_fabric.hooks.session.checkpoint import block  # late: needed after compactions only
+    from memory_fabric.hooks.session.checkpoint import block  # late: needed only after compactions
 
     ledger = Ledger(event, context)
     if event.agent_id:
@@ -35,7 +36,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
     text, records = block(saved, *parts, max_chars=max_chars)
-    # Only the files of shown records are checked for changes, since changed files must be read.
+    # Only files of the shown records are checked for changes, because a check reads the file.
     chosen = [record for part in parts for record in part if record.id in records]
     marked = mark_records(chosen, context.memory)
     if marked != chosen:
@@ -51,9 +52,9 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's own records (decisions first), the pinned ones, and the project's,
-    without those in MEMORY.md at the session's start: the client keeps that file through a
-    compaction.
+    """Return this session's own records (decisions first), the pinned records, and the project's
+    records. Records that were in MEMORY.md at the session's start are left out, because a
+    compaction does not remove that file from the context.
     """
     memory = context.memory
     sync.confirm_shown(memory)

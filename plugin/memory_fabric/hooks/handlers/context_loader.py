@@ -1,4 +1,4 @@
-"""SessionStart: show the project's current records once per session, and do maintenance."""
+"""SessionStart: show the project's current records once per session, and run maintenance."""
 
 import json
 import os
@@ -26,19 +26,19 @@ from memory_fabric.store.projects import own_lines, registry_file
 from memory_fabric.store.queries import counts
 from memory_fabric.store.queries.conditions import marks
 
-# The share of a start's time for maintenance, which comes before the injection.
+# The share of this event's time that maintenance may use before records are injected.
 ORDER_SHARE = 0.5
-# The ledger's prefix for fixes, which are shown again if their command fails.
+# The ledger's prefix for fixes. A fix is shown again when its command fails.
 FIX = "fix:"
-# The newest shared records that are compared with the user's own, and the CPU time for that.
+# How many of the newest shared records are compared with the user's own, and within what CPU time.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Show the session block on startup, resume, clear and fork. Reads the lasting records; replies
-    with the session block, unless the session already has it, and with notices: problems, what
-    sharing brought, the summary of each week, and once a welcome. Also installs packages in the
-    background, and does maintenance.
+    with the session block, unless the session already has it, and with notices: problems, records
+    received by sharing, a weekly summary, and a welcome on the first start. Also installs packages
+    in the background, and runs maintenance.
     """
     if event.text("source") == "compact":
         return None
@@ -79,9 +79,9 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the reply with the records that are new to the session, and their names in the ledger.
-    Memories, review debt and the protocol of notes have at most 3,000 characters together. A
-    resumed session gets only new memories.
+    """Return the reply with the records that are new to the session, and the names of these records
+    in the ledger. Memories, review debt and the protocol of notes have at most 3,000 characters
+    together. A resumed session gets only new memories.
     """
     memory = context.memory
     ledger = Ledger(event, context)
@@ -117,7 +117,7 @@ def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, 
 
 
 def _maintain(event: events.Event, context: RequestContext) -> None:
-    memory = context.memory.whole  # covers all domains, since queued changes may belong to any
+    memory = context.memory.whole  # all domains, because queued changes may belong to any of them
     from memory_fabric.store.tiers import sync  # imported late: only a session's start needs it
 
     sync.confirm_shown(memory)
@@ -125,7 +125,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # For a later session that catches up on this one. Imported late: needed only with domains.
+        # Read when a later session catches up on this one. Imported late: needed only with domains.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -144,19 +144,19 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         _report_missing(memory)
     instruction_updates.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
-        from memory_fabric.hooks.session.catch_up import catch_up  # late: mostly there are none
+        from memory_fabric.hooks.session.catch_up import catch_up  # late: mostly not needed
 
         catch_up(context, event)
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if the project's folder in the home or journal records are missing."""
+    """Add a notice, once, if the home lacks the project's folder or the journal lacks records."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.sharing.git import adoption  # late: the journal is mostly unchanged
+        from memory_fabric.sharing.git import adoption  # late: the journal seldom changes
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:
@@ -171,19 +171,19 @@ def _report_missing(memory: Memory) -> None:
 def _notices(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
-        # If the session is unattended, nobody reads the notices, so they are kept.
+        # In an unattended session nobody reads notices, so they wait for an attended session.
         waiting = log.take(memory.settings.home, place) if memory.settings.attended else []
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # Misspelt settings of the isolation have no effect, so report them.
+    # A misspelt isolation setting has no effect, so it is reported.
     wrong = memory.settings.complaints
     return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _week(event: events.Event, memory: Memory) -> str:
-    """Return the summary of the week, without counts of 0; at most once in seven days, else ''."""
+    """Return the weekly summary, without counts of 0; '' if less than a week has passed."""
     week = counts.week_due(memory, event.text("source"), event.agent_type)
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
     parts = [f"{number} {name}" for number, name in numbers if number]
@@ -192,7 +192,7 @@ def _week(event: events.Event, memory: Memory) -> str:
 
 
 def _arrived(event: events.Event, memory: Memory) -> str:
-    """Return the notice about records that sharing brought, at most once a day; '' if none."""
+    """Return the notice about records received by sharing, at most once a day, else ''."""
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):
@@ -213,7 +213,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the id of a fork's original session from the copied answers; '' if none has it."""
+    """Return the id of the session that was forked, from the copied answers; '' if none has it."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

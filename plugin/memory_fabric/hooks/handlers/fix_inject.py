@@ -1,4 +1,4 @@
-"""PostToolUse and PostToolUseFailure of Bash: show the recorded fix for a failed command."""
+"""PostToolUse and PostToolUseFailure of Bash: show a recorded fix for the command that failed."""
 
 from memory_fabric import events
 from memory_fabric.capture.command_output import NOT_ITS_FAULT, outcome, pasted_error
@@ -13,9 +13,9 @@ HEADING = "On record about this failure, from earlier work (facts on record, not
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Show recorded fixes after a command that failed. Reads the command's output, the fixes and
-    the ledger; replies with at most two fixes whose symptom is in the output, each once per
-    session. The session's own fixes count only if they are older than its last compaction.
+    """Show recorded fixes after a failed command. Reads the command's output, the fixes and the
+    ledger; replies with at most two fixes whose symptom is in the output, each once per session.
+    Fixes stored by this session count only if they are older than its last compaction.
     """
     output = failed_output(event)
     if not output:
@@ -26,7 +26,8 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The model wrote this fix itself in this session, and still has it in its context.
+        # The assistant wrote this fix itself in this session, and its context still contains the
+        # fix.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 
@@ -44,8 +45,9 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def failed_output(event: events.Event) -> str:
-    """Return the output of a command that failed; '' for any other call, and for one that the
-    client refused or interrupted. After a pipe, which hides the status, a stated error counts, too.
+    """Return the output of a failed command; '' for any other call, and for one that the client
+    refused or interrupted. A pipe hides the exit status, so an error stated in its output also
+    counts as failure.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")

@@ -6,16 +6,15 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.recall.pipeline import Fabric
 
-# Measured (docs/decisions/0009): the client's own search agents start without MEMORY.md.
+# The client's own search agents start without MEMORY.md (measured, docs/decisions/0009).
 WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Inject memories into the context of a subagent that starts. Reads the tasks noted for its
-    type, except those known to be another agent's; replies with memories for all of them within one
-    budget, since the event does not say which task it is. Agents that start without MEMORY.md also
-    get its records. An agent whose type has a domain in config.toml gets the memory of that domain,
-    labelled as such.
+    """Inject memories into the context of a starting subagent. The event does not say which task it
+    has, so the reply has memories for all tasks saved for its type, except those known to be
+    another agent's, within one budget. Agents that start without MEMORY.md also get its records. An
+    agent whose type has a domain in config.toml gets the memory of that domain, labelled as such.
     """
     if not event.agent_type:
         return None

@@ -1,18 +1,18 @@
-"""SessionStart and Stop: update the records of instruction files whose files have changed."""
+"""SessionStart and Stop: update the records made from instruction files when these files change."""
 
 from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import instruction_files
 
-# The most bytes of changed files, with the files that they import, that SessionStart and Stop read.
+# Limits for SessionStart and Stop: the size of changed files with the files that they import.
 MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10
-# The most new records of one event; later events store the remaining ones.
+# The maximum number of new records per event; later events store the remaining records.
 MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
-    """Read changed files unless they are large, so that the session gets their new content."""
+    """Read changed files, except large ones, so that the session gets their new content."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
         _update(memory, names, MAX_BYTES, is_last=False)

@@ -1,4 +1,4 @@
-"""PostToolUse of other servers' memory tools: also save the entries that they create."""
+"""PostToolUse of memory tools of other MCP servers: also store the entries that they create."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 
-# The tools whose calls are copied (not deletions), with their list and its required keys.
+# Tools whose calls are copied: the list in their input, and the required keys of its items.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -23,7 +23,8 @@ LISTS = {
 
 def handle(event: events.Event, context: RequestContext) -> None:
     """Store what a tool of another MCP server creates: entities, relations or observations. Does
-    not reply; repeating a call changes nothing. Ignores this plugin's own server.
+    not reply. Storing the same call twice changes nothing. Calls to this plugin's own server are
+    ignored.
     """
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
@@ -35,7 +36,7 @@ def handle(event: events.Event, context: RequestContext) -> None:
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
         return
-    # Keep the items that have the required fields as texts.
+    # Keep only items whose required fields are strings.
     field, needed = LISTS[kind]
     items = events.tool_input(event).get(field)
     usable = []
@@ -54,7 +55,7 @@ def handle(event: events.Event, context: RequestContext) -> None:
     try:
         context.memory.write(kind, payload, by)
     except NotFound:
-        # Only the other server has these entities, so create them before the observations.
+        # This memory lacks entities of the other server, so create them before their observations.
         entities = [
             {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
             for item in payload["observations"]
@@ -63,14 +64,14 @@ def handle(event: events.Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if memory has the whole payload: repeating it would only lengthen the history."""
+    """Return True if memory already has the whole payload; a copy would lengthen the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
     try:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
-        return False  # memory cannot be read; the change will be queued
+        return False  # memory cannot be read now, so queue the change
     observations_of = {
         e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()
     }

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: inject the few memories that matter for this prompt, or nothing."""
+"""UserPromptSubmit: inject the few memories that are relevant to this prompt, or nothing."""
 
 from memory_fabric import events
 from memory_fabric.hooks.reply import Reply
@@ -9,10 +9,10 @@ from memory_fabric.recall.pipeline import Fabric
 
 def handle(event: events.Event, fabric: Fabric) -> Reply | None:
     """Inject memories for a prompt. Reads the prompt and the ledger; replies with memories above
-    the relevance floor that are new to this session. Its own statements count only if they are
-    older than its last compaction. The first prompt also gets a similar task of an earlier session,
-    and the session block if SessionStart did not run. A prompt that asks where the last session
-    ended gets its end.
+    the relevance floor that are new to this session. Statements from this session count only if
+    they are older than its last compaction. The first prompt also gets a similar task of an earlier
+    session, and the session block if SessionStart did not run. A prompt that asks where the last
+    session ended gets the end of that session.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

@@ -1,4 +1,4 @@
-"""SubagentStop and PostCompact: save the notes of a subagent, and the notes in a summary."""
+"""SubagentStop and PostCompact: store the notes of a subagent, and the notes in a summary."""
 
 from memory_fabric.capture.notes.grammar import may_hold
 from memory_fabric.capture.notes.keep import Said, keep
@@ -12,8 +12,8 @@ from memory_fabric.store.home import log
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
     """Store the notes in a subagent's last message, in the domain of its type. Does not reply.
-    Skips a compaction, which runs as an agent without a type: its summary comes with PostCompact.
-    Quotations are not checked, since the user did not type the subagent's task.
+    Ignores compactions, which run as agents without a type: PostCompact delivers their summary.
+    Quotations are not checked, because the user did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -27,8 +27,8 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 def summary_store(event: Event, context: RequestContext) -> None:
     """Store the notes in the client's summary of the session after a compaction; they may quote any
-    prompt of the session. The next Stop or prompt shows the outcome, since the client would pass
-    the output of this event to the model as raw text.
+    prompt of the session. Does not reply, because the client would show the reply to the model as
+    raw text; the next Stop or prompt shows the outcome.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

@@ -1,4 +1,4 @@
-"""Start the senders: of waiting items to the receiver, and of changes to a team's shared log."""
+"""Start two senders: of waiting items to the receiver, and of changes to a team's shared log."""
 
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
@@ -7,8 +7,8 @@ from memory_fabric.recall.request_context import RequestContext
 
 
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
-    """Start the sender after the reply was written, if a waiting item is due. Runs when a session
-    starts or ends, with a forward target. At a start, replies with a notice if the receiver is new.
+    """Start the sender after the reply if an item is due. Runs at a session's start and end if a
+    forward target is configured. At the start, replies with a notice if the receiver is new.
     """
     from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
@@ -19,11 +19,12 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start the exchange with a team in a detached process after the reply, if it is due. Runs when
-    a session or turn ends, or a session starts, with a link to a shared log. Does not reply.
+    """Start the exchange with a team in a detached process after the reply, if the exchange is due.
+    Runs at the end of turns and at a session's start and end, if a shared log is linked. Does not
+    reply.
     """
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
-    memory = context.memory.whole  # the exchange is not limited to the session's domain
+    memory = context.memory.whole  # the exchange covers all domains
     receipts = ties.receipts(memory, event.name)
     return Reply(receipts=receipts) if receipts else None

@@ -1,4 +1,4 @@
-"""PreCompact: save the part of the conversation that the compaction removes."""
+"""PreCompact: save the part of the conversation that the compaction will remove."""
 
 import os
 
@@ -13,15 +13,15 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
 
-# The size of the transcript's end that is searched for the open task and the files in work.
+# At most this much of the transcript's end is searched for the open task and the files in use.
 TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the conversation before a compaction: the transcript's new part, as at Stop, and a
-    checkpoint made from the transcript's end. Replies with one sentence that asks the summariser
-    for notes, if the session is asked for notes. A compaction of a subagent's context has no
-    checkpoint.
+    """Save the conversation before a compaction: the new part of the transcript, like Stop, and a
+    checkpoint made from the end of the transcript. Replies with one sentence that asks the
+    summariser for notes, unless notes are not wanted in this session. The compaction of a
+    subagent's context makes no checkpoint.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)
@@ -39,7 +39,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     saved = checkpoint.checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        now=ids.timestamp(),  # after the transcript's new part was stored
+        now=ids.timestamp(),  # the time after the new part of the transcript was stored
         changed=changed,
         read=read,
         items=checkpoint.open_items(turns),

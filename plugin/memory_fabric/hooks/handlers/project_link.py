@@ -14,8 +14,8 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Carry out the skill `project`, which the user types and the model cannot call. Replies with
-    the result, to the model and to the user. Changes nothing in an unattended session.
+    """Carry out the skill `project`, which only the user can call. Replies with the result to the
+    model and to the user. Changes nothing in an unattended session.
     """
     if event.text("command_name") != SKILL:
         return None
@@ -33,7 +33,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
             if action == "adopt":
                 result = _adopted(memory, wanted.strip())
             else:
-                from memory_fabric.store.projects import link  # late: needed only for this command
+                from memory_fabric.store.projects import link  # late: few sessions call it
 
                 plan = link.plan(memory, action, wanted.strip())
                 count = link.carry_out(memory, plan, TYPED)

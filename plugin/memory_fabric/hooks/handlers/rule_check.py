@@ -1,4 +1,4 @@
-"""PreToolUse of Bash and of tools that change files: apply the rules bound to such a call."""
+"""PreToolUse of Bash and of tools that change files: apply the rules bound to the call."""
 
 from collections.abc import Sequence
 
@@ -15,17 +15,18 @@ from memory_fabric.store.conversations import sessions
 from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
 
-# The size of the transcript's end that is searched for calls that the user declined.
+# At most this much of the transcript's end is searched for calls that the user declined.
 MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the bound rules before a command or a change of a file, by a refusal, a question or
     context. A rule is shown, or asks the user, once per session and agent. It asks again about a
-    call that cannot be undone, and after the user declined such a call. A rule's first showing is
-    recorded before it refuses: if that fails, the rule is only added as context, since otherwise it
-    would refuse every time. A rule with `First:` is silent if that command has passed; it refuses a
-    call once after each pass that no longer counts.
+    call that cannot be undone, and after the user declined a call to which it applies. Before a
+    rule refuses for the first time, this is recorded: if the recording fails, the rule is only
+    added as context, because it would refuse every call. A rule with `First:` has no effect once
+    that command has passed. When the pass no longer counts, because files changed, the rule refuses
+    one call.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -37,7 +38,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):
-        from memory_fabric.hooks.session import passed  # late: few rules have required commands
+        from memory_fabric.hooks.session import passed  # late: few rules have `First:`
 
         applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
@@ -53,7 +54,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _reply_once(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], applied: Sequence[Applied]
 ) -> Reply:
-    """Return the reply, and record the rules that are shown to this agent for the first time."""
+    """Return the reply, and record the rules that this agent is shown for the first time."""
     from memory_fabric.rules import effects  # imported late: no rule applies to most calls
     from memory_fabric.store.conversations import worth
 
@@ -70,7 +71,8 @@ def _reply_once(
     if new:
         text = "\n".join((reply.refusal, reply.context))
         of_records = [f"{worth.RECORD}{rule.record.id}" for rule in new]
-        # Only the user reads a question; after a denied call the assistant could not choose.
+        # A question shows the rule only to the user, and a denied call leaves the assistant no
+        # choice.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
         is_held = reply.refusal and effects.DENY not in used
@@ -90,7 +92,7 @@ def _reply_once(
 
 def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule]) -> frozenset[str]:
     """Return the ids of the rules that apply to calls that the user declined recently."""
-    # Imported late: needed only for a call that a rule asks about again.
+    # Imported late: needed only if a rule may have to ask again.
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
     from memory_fabric.clients.transcript import read_on
 
@@ -107,7 +109,7 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
 
 
 def _note_unbound(memory: Memory) -> None:
-    """Leave marks by which hooks/launch skips the next calls, if no rule is bound to any call."""
+    """If no rule is bound to any call, leave marks by which hooks/launch skips the next calls."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -118,7 +120,7 @@ def _note_unbound(memory: Memory) -> None:
             with database.transaction(durable=False) as connection:
                 launch_marks.note_unbound(connection, database.path, state)
         except StoreUnavailable:
-            continue  # without the mark, Python is only started needlessly
+            continue  # without the mark, the next call starts Python needlessly
 
 
 def _reply(
@@ -129,8 +131,8 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the rules that apply, of which `new` are shown and `asking` ask the
-    user.
+    """Return the reply for the `applied` rules. Rules in `new` have not been shown yet; rules in
+    `asking` may ask the user.
     """
     from memory_fabric.rules import effects  # imported late: no rule applies to most calls
 
@@ -138,7 +140,7 @@ def _reply(
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # otherwise it would refuse every time
+            effect = effects.TELL  # the pass cannot be seen, so the denial would never end
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -156,5 +158,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger's names of a rule and of the pass after which it was shown."""
+    """Return the ledger's names for a rule and for the pass after which the rule was shown."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

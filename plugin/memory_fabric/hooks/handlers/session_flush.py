@@ -1,4 +1,4 @@
-"""SessionEnd: save the remaining part of the session and write the other tiers."""
+"""SessionEnd: store what remains of the session, and update the other memory files."""
 
 from memory_fabric import deadline
 from memory_fabric.config import environment
@@ -12,13 +12,14 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.upkeep import maintenance
 
-# The client gives all hooks of SessionEnd about 1.5 s together.
+# Small limits, because the client gives all SessionEnd hooks about 1.5 s together.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the rest of a session that ends. Does not reply. Reads the remaining transcript, forgets
-    the session's local records, and writes the other tiers. A detached process makes a due backup.
+    """Save what remains of a session that ends. Does not reply. Reads the remaining transcript,
+    deletes the session's local records, and writes the other tiers. A detached process makes a due
+    backup.
     """
     memory = context.memory
     limit = deadline.current()
@@ -38,7 +39,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if TRANSCRIPT not in limit.postponed and not is_behind(
         memory, event.session, event.transcript_path, before
     ):
-        # Without this mark the session counts as interrupted, and later starts read the rest.
+        # Without this time the session counts as interrupted, and later starts read its remainder.
         sessions.set_fields(memory.session_database(), event.session, ended_at=context.now)
     if not maintenance.is_due(memory):
         return None

@@ -1,4 +1,4 @@
-"""Stop, PostCompact: put the session's messages into the spool for the configured receiver."""
+"""Stop and PostCompact: put the session's messages into the spool for the configured receiver."""
 
 import time
 from typing import Any
@@ -22,20 +22,20 @@ MAX_MESSAGES = 10
 
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# The most characters that are redacted, before the cut: a cut could hide a secret's sign.
+# At most this many characters are redacted, before the text is cut: a cut could split a secret.
 MAX_READ_CHARS = 256 << 10
 # A receiver accepts at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Forward messages when a turn ends and after a compaction, if there is a forward target. Puts
-    the end of the transcript, or the summary, into the spool and starts the sender after the reply.
-    Replies with a notice if the receiver is new or the spool is full.
+    """Forward messages after each turn and each compaction, if a forward target is configured. Puts
+    the end of the transcript, or the summary, into the spool, and starts the sender after the
+    reply. Replies with a notice if the receiver is new or the spool is full.
     """
     memory = context.memory
     if not captures(memory.settings) or event.agent_id:
-        return None  # an agent's summary is not the session's
+        return None  # a subagent's messages are not the session's
     may_speak = event.name == "Stop"
     if may_speak:
         texts, mark = _messages(event)
@@ -46,7 +46,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        # If all messages are too large together, the oldest are left out.
+        # If the messages together are too large, the oldest are left out.
         project, domain = memory.project.name if memory.project else "", context.domain
         body: dict[str, Any] = {
             "session_summary": BETWEEN.join(texts),
@@ -72,7 +72,7 @@ def _messages(event: Event) -> tuple[list[str], str]:
     last_messages = last_said(event.transcript_path, MAX_MESSAGES)
     last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
-    # The transcript may lag behind or be missing, so the event's own message is more reliable.
+    # The event's own message is more reliable, because the transcript may lag behind or be missing.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
         texts.append(last)
     fitting = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]

@@ -1,4 +1,4 @@
-"""Calls of tools: store a subagent's task, the server's caller, and the user's answers."""
+"""Tool calls: store a subagent's task, the caller of an MCP tool, and the user's answers."""
 
 from memory_fabric import events
 from memory_fabric.language.task_terms import text_of
@@ -7,12 +7,12 @@ from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
 
-# A long task states its subject at both ends; its middle is mostly pasted text.
+# A long task states its subject at the start or at the end; its middle is mostly pasted text.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def task_note(event: events.Event, context: RequestContext) -> None:
-    """Store a subagent's task, redacted, on PreToolUse: SubagentStart lacks it. Does not reply."""
+    """Store a subagent's task, redacted, on PreToolUse, because SubagentStart lacks it."""
     tool_input, is_task = events.tool_input(event), event.text("tool_name") in TASK_TOOLS
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
     if not is_task or not isinstance(prompt, str) or not prompt.strip():
@@ -28,9 +28,9 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Store the caller of a tool of an MCP server, on PreToolUse, until the server asks for it
-    under the call's id. Does not reply. A session without an agent type is not stored unless
-    config.toml isolates a domain or an agent: then the server refuses calls from unknown callers.
+    """Store who calls an MCP tool, on PreToolUse, until the server looks up the call's id. Does not
+    reply. A session without an agent type is stored only if config.toml isolates a domain or an
+    agent, because the server then refuses calls from unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):
@@ -46,8 +46,9 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
-    """Store the user's answers to the assistant's questions, for quotations, on PostToolUse. Does
-    not reply. Typed answers count as the user's text; the labels of options are the assistant's.
+    """Store the user's answers to the assistant's questions on PostToolUse, for quotations. Does
+    not reply. A typed answer counts as the user's text; a chosen option's label is the assistant's
+    text.
     """
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
