@@ -219,9 +219,9 @@ def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> N
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record, in another database if its new scope requires that. The records
-    that it replaced remain closed. Raises StoreUnavailable, or BadInput if it was forgotten in its
-    new scope.
+    """Store the changed record, in another database if its scope changes that. Replaced records
+    remain closed. Raises StoreUnavailable, and BadInput if the record was forgotten in its new
+    scope.
     """
     store = remember.kind_of(memory, new)
     moves = store != old.store
@@ -247,9 +247,9 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id (or end of an id), which then replaces the records in
-    `instead_of`. Raises NotFound, StoreUnavailable, the BadInput of `edited`, and BadInput if it
-    replaces itself.
+    """Change the record with this id, or end of an id; it then replaces the records in
+    `instead_of`. Raises NotFound, StoreUnavailable, and BadInput like `edited` or if it would
+    replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -279,9 +279,8 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Record the user's confirmation of a record. This postpones its review. The record and those
-    that contradicted it are no longer marked as contradictory. An imported record gets the user's
-    trust.
+    """Record that the user confirmed a record. Its review is postponed. It and the records that
+    contradicted it are no longer marked as contradictory. An imported record gets the user's trust.
     """
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):

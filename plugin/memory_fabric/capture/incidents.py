@@ -32,7 +32,7 @@ SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """A command with its outcome, a changed file, or a message (`said` or `asked`) of a session."""
+    """A command with its outcome, a changed file, or a message that was `said` or `asked`."""
 
     command: str = ""
     failed: bool = False

@@ -1,5 +1,5 @@
-"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for events.
-The client silently drops output that breaks a rule (measured), so the rules are applied here.
+"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for the event.
+The client silently drops output that breaks a rule (measured), so this module applies them.
 """
 
 import json
@@ -13,17 +13,17 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
 NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
 
-# The client replaces a longer value (10,000 UTF-16 code units) by a path and a preview.
+# The client replaces a value above 10,000 UTF-16 code units with a path and a preview.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(NamedTuple):
     """The output of a handler: `context` for the model, `notice` for the user. `receipts` run after
-    the output was written, since the ledger must list only delivered memories. `stop` ends a prompt
-    that was a command, and is shown to the user; `plain` is for the summariser of a compaction.
-    Before a tool call, `refusal` tells the model why the call is refused, and `question` asks the
-    user.
+    the output was written, because the ledger must list only delivered memories. `stop` ends a
+    prompt that was a command, and is shown to the user. `plain` is for the summariser of a
+    compaction. Before a tool call, `refusal` tells the model why the call is refused, and
+    `question` is put to the user.
     """
 
     context: str = ""
@@ -32,15 +32,15 @@ class Reply(NamedTuple):
     plain: str = ""
     refusal: str = ""
     question: str = ""
-    # The program's own text for the model, added after the context. It needs no redaction.
+    # This plugin's own text for the model, added after the context. It needs no redaction.
     own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
-    # True if part of the event could not be stored now, so that a later event must store it.
+    # True if part of the event could not be stored now, so that a later event must store this part.
     again: bool = False
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """Join replies: contexts separated by blank lines, notices on one line, and all receipts."""
+    """Join replies: contexts separated by blank lines, notices in one line, and all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         own_words="\n\n".join(r.own_words for r in replies if r.own_words),
@@ -76,7 +76,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Cut the text to MAX_UNITS, which the client shows in full, and close an open fence."""
+    """Cut the text to MAX_UNITS, which the client shows in full, and close an open code block."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text
@@ -97,7 +97,7 @@ STDIN, STDOUT = 0, 1
 
 
 def read_input() -> bytes:
-    """Read stdin up to one byte more than the limit; read and discard the remainder."""
+    """Read at most one byte more than the limit from stdin, and discard any further input."""
     chunks: list[bytes] = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
@@ -109,6 +109,6 @@ def read_input() -> bytes:
 
 
 def write_output(output: bytes) -> None:
-    """Write the reply unbuffered, so that no mistaken `print` mixes with it. Raises OSError."""
+    """Write the reply unbuffered, so that a stray `print` cannot mix with it. Raises OSError."""
     while output:
         output = output[os.write(STDOUT, output) :]

@@ -1,4 +1,4 @@
-"""The table of events: the handlers, time limits and readers of the output of each event."""
+"""The table of events: for each event its handlers, its time limits, and who reads its output."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
@@ -6,22 +6,22 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# The switch that must be on for a handler: recall, capture, either of them, capture with a forward
-# target, or capture in a home that is linked to a shared log.
+# What must be on for a handler: recall, capture, either of them, capture and a forward target, or
+# capture and a link to a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
-# Handlers of tool events that are imported and called only for these tools. For such a tool
-# hooks/launch starts no process if memory has nothing for it (store.home.launch_marks).
+# Handlers of tool events that are imported and called only for these tools. If memory has nothing
+# for these tools, hooks/launch starts no process (store.home.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
     "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "fix_inject": frozenset(("Bash",)),
 }
-# The modules of handlers that share a module; each other handler is `handle` in its own module.
+# Modules that contain several handlers; any other handler is `handle` in a module of its own.
 SHARED_MODULES: Mapping[str, str] = {
     **dict.fromkeys(("task_note", "caller_note", "answer_note"), "tool_notes"),
     **dict.fromkeys(("waiting_forward", "team_exchange"), "outgoing"),
     **dict.fromkeys(("agent_memory_store", "summary_store"), "noted_elsewhere"),
 }
-# Handlers that only add memories to the model's context.
+# Handlers that do nothing but add memories to the model's context.
 TELLERS = ("memory_context", "graph_memory_inject")
 
 
@@ -30,15 +30,15 @@ class Entry(NamedTuple):
     handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES.
 
     Limits are seconds since the process started: of wall-clock time (`wall_s`), of CPU time
-    (`work_s`), and of waiting for other processes, once for databases and once for files
-    (`lock_s`). The user waits for a `hurried` event at every turn. An event that `recalls` searches
-    memory, `shows_notices` reports a failing tier once, `repairs` has time to finish the work of an
-    interrupted process, and `notes_place` records the folder's project for hooks/launch. An event
-    that `reads_transcript`, or writes files beside the databases, commits each change separately,
-    so that a repeated run finds the earlier changes. Context reaches the model only if the event
-    `tells_model`, which is false if context would continue the turn. A notice reaches the user if
-    it `tells_person` or `tells_model`. Other events print nothing, except that PreCompact prints
-    for the summariser.
+    (`work_s`), and of waiting for other processes (`lock_s`), separately for databases and for
+    files. The user waits for a `hurried` event at every turn. An event that `recalls` searches
+    memory. An event that `shows_notices` reports a failing tier once. An event that `repairs` has
+    time to finish the work of an interrupted process. An event that `notes_place` saves the
+    folder's project for hooks/launch. An event that `reads_transcript`, or writes files beside the
+    databases, commits each change separately, so that a second run finds the first run's changes.
+    Context reaches the model only if the event `tells_model`, which is false if context would
+    continue the turn. A notice reaches the user if the event `tells_person` or `tells_model`. Other
+    events print nothing, except that PreCompact prints for the summariser.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -56,14 +56,14 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Return the entry of handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
+    """Return an entry from handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
 
 
-# The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
-# longer otherwise. For prompts the main limit is CPU time, since a loaded machine is slow.
+# The client's own limits are 5 s for a prompt, about 1.5 s for all hooks at a session's end, and
+# longer for other events. Prompts are mainly limited by CPU time, because a loaded machine is slow.
 _PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
 _START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
 _EXCHANGE = " exchanges:team_exchange"
@@ -73,7 +73,7 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # Tool events do not notice that recall is on again, or that the folder's project changed.
+    # Tool events would not notice that recall is on again or that the folder's project changed.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
@@ -81,8 +81,8 @@ HANDLERS: Mapping[str, Entry] = {
     ),
     # The user merges two projects and waits. Both recall and capture depend on the project.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
-    # `task_note` keeps the task of a subagent, for which graph_memory_inject recalls next.
-    # `caller_note` needs either switch, since the server reads and writes for its caller.
+    # `task_note` stores a subagent's task, for which graph_memory_inject then recalls memories.
+    # `caller_note` needs either switch, because the server reads and writes for its caller.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -111,17 +111,17 @@ HANDLERS: Mapping[str, Entry] = {
         "repairs reads_transcript",
     ),
 }
-# The variable by which tests, whose hooks run on a loaded machine, multiply the time of an event.
+# Tests set this variable to multiply time limits, because their hooks run on a loaded machine.
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
-# The least time for the work itself, even if Python started slowly from a cold disk.
+# The minimum time for the work itself, even if Python started slowly from a cold disk.
 LEAST_WORK_S = 0.1
-# The additional seconds after the reply, of wall-clock (a prompt's client waits longest) and of
-# CPU.
+# Additional seconds after the reply: of wall-clock time, of it after a prompt (where the client
+# waits longest), and of CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return the event's handlers among `names` that store statements."""
+    """Return those of the event's handlers in `names` that store statements."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 
@@ -131,8 +131,8 @@ def deadlines(
     worked_s: float = 0.0,
     hurried_least_s: float = LEAST_WORK_S,
 ) -> Callable[[str], Deadline]:
-    """Return a function that maps an event's name to its deadline. The event's process was started
-    `age_s` seconds ago, has used `worked_s` of CPU time, and gets `hurried_least_s` if hurried.
+    """Return a function from an event's name to its deadline. The process started `age_s` seconds
+    ago, has used `worked_s` of CPU time, and has at least `hurried_least_s` for a hurried event.
     """
     patience = _patience(environ)
 
@@ -152,7 +152,7 @@ def _patience(environ: Mapping[str, str]) -> int:
 
 
 def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
-    """Return the most seconds that an event may take, including the tasks after its reply."""
+    """Return the maximum seconds that an event may take, including the tasks after its reply."""
     entry = HANDLERS[event_name]
     after_s = AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S
     return _patience(environ) * entry.wall_s + after_s

@@ -1,4 +1,4 @@
-"""Work that an event had no time for: its line in the log, and its completion by later events."""
+"""Work for which an event had no time: its line in the log, and its completion by later events."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,15 @@ from memory_fabric.store.memory import Memory
 
 Log = Callable[[str], None]
 
-# The notices about an event that could not be stored within its time.
+# Notices about an event whose statements could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for what earlier events left, and its name in the log.
+# The share of an event's time for unfinished work of earlier events; its name in the log.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
 def log_for(environ: Mapping[str, str]) -> Log:
-    """Return a function that appends a line to the log of this process's home, and never raises."""
+    """Return a function that appends a line to the log of this process's home and never raises."""
 
     def log(line: str) -> None:
         try:
@@ -37,13 +37,13 @@ def log_for(environ: Mapping[str, str]) -> Log:
 
 
 def named(error: Exception) -> str:
-    """Return the type and message of an error, for the log."""
+    """Return the type and the message of an error for the log."""
     return f"{type(error).__name__}: {error}"
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Count an event that left `work` to later events: in the log and, if the model did not receive
-    its memories, in an alert. Uses no database, since it may be locked. Never raises.
+    """Record that an event left `work` to later events: in the log and, if the model did not get
+    its memories, in an alert. Uses no database, because it may be locked. Never raises.
     """
     try:
         from memory_fabric.store.home import log  # imported late: most events leave no work
@@ -57,14 +57,14 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event to a file, so that a later event runs those of the handlers `names` that store
-    statements. Return the notice for the user, if any: none if the prompt states nothing lasting.
+    """Save an event to a file, so that a later event runs the handlers in `names` that store
+    statements. Return the notice for the user; '' if the prompt states nothing lasting.
     """
     writers = table.writers(event, names)
     if not writers:
         return ""
     current().need_event()
-    from memory_fabric.store.queues import late_events  # imported late: most events have time
+    from memory_fabric.store.queues import late_events  # imported late: most events finish in time
 
     try:
         late_events.add(settings, event, writers, at)
@@ -85,10 +85,10 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
 def finish_late(
     environ: Mapping[str, str], limit: Deadline, log: Log, load: handlers.Load = handlers.load
 ) -> str:
-    """Finish events that had no time to store statements; return the notice for the user. The file
-    of an event is deleted only when everything is stored. Only one process does this at a time.
+    """Finish events that had no time to store statements; return the notice for the user. An
+    event's file is deleted only when everything is stored. Only one process at a time does this.
     """
-    from memory_fabric.store.queues import late_events  # imported late: most events do not look
+    from memory_fabric.store.queues import late_events  # imported late: most events skip this
 
     home, notices = home_path(environ), []
     if not late_events.waiting(home):
@@ -98,7 +98,7 @@ def finish_late(
         with lock, limit.part(LATE_SHARE):
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
-                with limit.part(LATE_SHARE):  # so that a slow event does not delay the others
+                with limit.part(LATE_SHARE):  # so that one slow event does not delay the others
                     notices.append(_finish(path, environ, log, load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
@@ -109,7 +109,7 @@ def finish_late(
 
 
 def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load) -> str:
-    """Finish one event, and delete its file; return the notice for the user."""
+    """Finish one saved event, and delete its file; return the notice for the user."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
     from memory_fabric.store.home.switches import settings_of
@@ -127,8 +127,8 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
     memory = Memory.open(settings)
     try:
         if not memory.settings.writes:
-            return ""  # switched off in that project; the event waits
-        # Store queued changes first, since the event may have shown their ids.
+            return ""  # memory is off in that project, so the event waits
+        # First store queued changes, because the event may refer to records among them.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []
@@ -143,7 +143,7 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
             files.remove(path)
         return " · ".join(filter(None, (reply.notice, reply.stop)))
     except (DeadlinePassed, StoreUnavailable):
-        return ""  # the event waits
+        return ""  # the event waits for a later attempt
     except Exception as error:  # noqa: BLE001 - as when it was new: it must not stop the rest
         log(f"late {event.name}: {named(error)}")
         late_events.put_off(path)

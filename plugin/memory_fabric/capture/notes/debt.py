@@ -44,8 +44,7 @@ _OPEN_HERE = (
 
 class Debt(NamedTuple):
     """Candidates to note or drop; records that contradict older records (in `asked` if the user
-    must decide); and `closed`: records closed by other sessions' notes, each with its replacement
-    and time.
+    must decide); and `closed`: records closed by other sessions' notes, with replacement and time.
     """
 
     candidates: tuple[Record, ...] = ()
@@ -73,9 +72,8 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the debt to show. At most three of the contradictory records and candidates are shown:
-    first contradictory records, then candidates that other sessions repeated, then the newest
-    candidates.
+    """Return the debt to show, with at most three contradictory records and candidates together.
+    Candidates that other sessions repeated precede new candidates.
     """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]

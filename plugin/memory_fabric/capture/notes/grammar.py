@@ -329,9 +329,8 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return (quotation, "") for the value of `From:`, or ("", id) for a candidate. A quotation
-    without a closing mark proves nothing, so both are "". Text without quotation marks counts as a
-    quotation.
+    """Return (quotation, "") for the value of `From:`, or ("", id) for a candidate. Both are "" if
+    the quotation is not closed, because it proves nothing. Quotation marks may be left out.
     """
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:

@@ -57,8 +57,7 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 class Found(NamedTuple):
     """The user's words around a quotation and the prompt they are from; all fields are empty if
     nothing was found. `quoted` are the sentences with the quotation, without context. `answer` is
-    True if the words only reply to the assistant or are too short, so that they are not a statement
-    of the user.
+    True if the words only reply to the assistant or are too short to be a statement of the user.
     """
 
     words: str = ""
@@ -85,8 +84,8 @@ class _Block(NamedTuple):
 
 class _Said(NamedTuple):
     """The sentences of a prompt and, in `joined`, its tokens without separators ("don't" is
-    `dont`). `borders` are the offsets in `joined` at which tokens end, `starts` those where
-    sentences start.
+    `dont`). `borders` are the offsets in `joined` at which tokens end; `starts` are those of
+    sentences.
     """
 
     sentences: tuple[_Sentence, ...]

@@ -105,8 +105,7 @@ def _is_all_in(name: str, what: str) -> bool:
 
 class Shared:
     """A measure of how much of one text another text contains, weighted by the strength and rarity
-    of the words. Few records and turns in memory contain a rare word. The project's name is
-    ignored.
+    of words. Few records and turns contain a rare word. The project's name is ignored.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -124,8 +123,7 @@ class Shared:
         that are not weak, and the number of missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Text in a script without spaces is left out, because pairs of its characters are terms
-        # already.
+        # Text without spaces is left out, because pairs of its characters are already terms.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -198,9 +196,8 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject that the writer of the note
-    may close. The records in `compared` are left out, because the note was already compared with
-    them.
+    """Return at most one record of another session on a note's subject that the note's writer may
+    close. Records in `compared` are left out, because the note was already compared with them.
     """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)

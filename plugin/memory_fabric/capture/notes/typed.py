@@ -1,6 +1,4 @@
-"""The text that the user typed in a prompt, and the recognition of prompts that only agree or that
-are commands to memory.
-"""
+"""The text that the user typed in a prompt; detection of mere assents and of commands to memory."""
 
 from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.language.word_lists import sections, words

@@ -20,8 +20,8 @@ MAX_OWN, MAX_PINNED = 40, 20
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Restore context on SessionStart with the source "compact". Reads the checkpoint, this
     session's records and the project's lasting records; replies with as many as fit into the
-    session's budget. The ledger is emptied first, because the compaction may have removed every
-    injected memory. After the compaction of a subagent's context, only the subagent's entries are
+    session's budget. The ledger is emptied first, because the compaction may have removed all
+    injected memories. After the compaction of a subagent's context, only the subagent's entries are
     removed.
     """
     if event.text("source") != "compact":

@@ -26,8 +26,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The assistant wrote this fix itself in this session, and its context still contains the
-        # fix.
+        # The assistant wrote this fix in this session, and its context still contains the fix.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 
@@ -46,8 +45,8 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 def failed_output(event: events.Event) -> str:
     """Return the output of a failed command; '' for any other call, and for one that the client
-    refused or interrupted. A pipe hides the exit status, so an error stated in its output also
-    counts as failure.
+    refused or interrupted. After a pipe, which hides the exit status, a stated error also counts as
+    a failure.
     """
     if event.name == "PostToolUseFailure":
         error = event.text("error")

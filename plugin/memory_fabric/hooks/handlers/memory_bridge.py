@@ -23,8 +23,7 @@ LISTS = {
 
 def handle(event: events.Event, context: RequestContext) -> None:
     """Store what a tool of another MCP server creates: entities, relations or observations. Does
-    not reply. Storing the same call twice changes nothing. Calls to this plugin's own server are
-    ignored.
+    not reply. Storing a call twice changes nothing. Calls to this plugin's own server are ignored.
     """
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]

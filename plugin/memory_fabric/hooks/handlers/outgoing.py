@@ -19,9 +19,8 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start the exchange with a team in a detached process after the reply, if the exchange is due.
-    Runs at the end of turns and at a session's start and end, if a shared log is linked. Does not
-    reply.
+    """Start a due exchange with a team in a detached process after the reply. Runs at the end of
+    turns and at a session's start and end, if a shared log is linked. Does not reply.
     """
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 

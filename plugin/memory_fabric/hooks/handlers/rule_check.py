@@ -22,11 +22,10 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the bound rules before a command or a change of a file, by a refusal, a question or
     context. A rule is shown, or asks the user, once per session and agent. It asks again about a
-    call that cannot be undone, and after the user declined a call to which it applies. Before a
-    rule refuses for the first time, this is recorded: if the recording fails, the rule is only
-    added as context, because it would refuse every call. A rule with `First:` has no effect once
-    that command has passed. When the pass no longer counts, because files changed, the rule refuses
-    one call.
+    call that cannot be undone, and after the user declined a call to which it applies. A rule's
+    first refusal is recorded before it is sent: if that fails, the rule is only added as context,
+    because it would refuse every time. A rule with `First:` has no effect once that command has
+    passed. When that pass no longer counts, the rule refuses one more call.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -71,8 +70,7 @@ def _reply_once(
     if new:
         text = "\n".join((reply.refusal, reply.context))
         of_records = [f"{worth.RECORD}{rule.record.id}" for rule in new]
-        # A question shows the rule only to the user, and a denied call leaves the assistant no
-        # choice.
+        # A question shows a rule only to the user; a denial leaves the assistant no choice.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
         is_held = reply.refusal and effects.DENY not in used

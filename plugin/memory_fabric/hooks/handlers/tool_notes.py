@@ -47,7 +47,7 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
     """Store the user's answers to the assistant's questions on PostToolUse, for quotations. Does
-    not reply. A typed answer counts as the user's text; a chosen option's label is the assistant's
+    not reply. Typed answers count as the user's text; the labels of options are the assistant's
     text.
     """
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:

@@ -1,1 +1,1 @@
-"""State that the handlers share: the injection ledger, transcript offsets, and checkpoints."""
+"""State of a session that the handlers share: injection ledger, transcript offsets, checkpoints."""

@@ -1,4 +1,4 @@
-"""Catch up on sessions that ended without an event, in small steps at later starts."""
+"""Reading sessions that ended without a SessionEnd event, in small steps at later starts."""
 
 import os
 import time
@@ -10,24 +10,24 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# The user waits for the start of a session, so what exceeds these limits is read at a later start.
+# The user waits for the session's start, so text beyond these limits is read at a later start.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# More sessions may be open in other windows; they must not displace the interrupted sessions.
+# Other windows may have more open sessions; they must not displace the interrupted sessions.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session that continued after it was presumed ended is idle in some window: wait a day for it.
+# A session that went on after it was marked as ended may be idle in a window: wait a day for it.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def catch_up(context: RequestContext, event: Event) -> None:
-    """Read the rest of unfinished sessions; mark each session that is read to its end as ended."""
+    """Read unfinished sessions to their end; mark a session that is read completely as ended."""
     database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
     finished = 0
     for session, path, seen_at in unfinished:
         if event.transcript_path and not os.path.exists(path):
-            # The client moves the transcript with the project's folder.
+            # If the project's folder moves, the client moves the transcripts too.
             folder = os.path.dirname(event.transcript_path)
             moved = os.path.join(folder, os.path.basename(path))
             path = moved if os.path.exists(moved) else path
@@ -38,12 +38,12 @@ def catch_up(context: RequestContext, event: Event) -> None:
 
 
 def _catch_up(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of another session; return False if this one may not save its messages."""
-    # Imported late: it is slow to import, and most unfinished sessions are still running.
+    """Read more of another session; return False if this session may not store its messages."""
+    # Imported late: the import is slow, and most unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):
-        return False  # another session that may save them catches up later
+        return False  # a session that may store these messages reads them later
     database = context.memory.session_database()
     if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
         return False  # the domain of the other session is unknown

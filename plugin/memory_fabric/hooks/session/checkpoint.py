@@ -1,6 +1,6 @@
-"""The checkpoint of a session for its compaction, and the end of the last session for a prompt.
-Each part of a checkpoint has a share of the characters, so that a long task does not displace the
-decisions; unused characters go to the other parts.
+"""The checkpoint of a session before its compaction, and the end of the last session for a prompt.
+Each part of a checkpoint has its own share of the characters, so that a long task does not displace
+the decisions. Characters that a part does not need are given to the other parts.
 """
 
 import re
@@ -34,10 +34,10 @@ MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
 MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
-# The guaranteed characters of each part; with the heading and fence at most 3,000 together.
+# The guaranteed characters of each part; with heading and delimiters at most 3,000 altogether.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
-# A prompt with fewer content words follows up on the prompt before it.
+# A prompt with fewer content words counts as an addition to the prompt before it.
 FOLLOW_UP_WORDS = 4
 # Words of agreement, which do not count as content words, in addition to the stopwords.
 NODS = frozenset(
@@ -58,9 +58,9 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make the checkpoint of a session from its prompts, its answers and the files in work: those
-    changed last, or read last if none was changed. Missing parts come from the earlier checkpoint
-    `before`, since a session may work on one prompt for long.
+    """Make a session's checkpoint from its prompts, its answers, and the files it changed last (if
+    none, the files it read last). Missing parts are taken from the earlier checkpoint `before`,
+    because a session may work on one prompt for a long time.
     """
     task, follow_up = open_task(prompts)
     texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -68,7 +68,7 @@ def checkpoint(
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
     files = [*reversed(earlier.get("files", ())), *changed]
-    # A long path is cut at its start, so that the file's name remains.
+    # A long path is cut at its beginning, so that the file's name remains.
     latest = [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(files or read))]
     return {
         "at": now,
@@ -95,7 +95,7 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
 
 def own_words(prompt: str) -> int:
-    """Count the distinct content words of a prompt; 0 for a mere assent."""
+    """Count the distinct content words of a prompt; return 0 for a mere assent."""
     return len({w for w in words(prompt) if w not in STOPWORDS and w not in NODS})
 
 
@@ -107,8 +107,8 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction, and the ids of its records; '' if there is
-    nothing. `own` are the records of this session, most important first.
+    """Return the text to inject after a compaction and the ids of its records; '' if there is no
+    text. `own` are this session's records, the most important first.
     """
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
@@ -134,7 +134,7 @@ def block(
 
 
 def _list_line(title: str, items: Sequence[str] | None, between: str) -> list[str]:
-    """Return one line with as many items as ITEMS_SHARE characters allow."""
+    """Return one line with a title and as many items as fit into ITEMS_SHARE characters."""
     chars_left = ITEMS_SHARE - len(title) - 5
     fitting = []
     for item in items or ():
@@ -153,7 +153,7 @@ def _lines(items: Iterable[str | Record]) -> tuple[tuple[str, str], ...]:
 
 
 def _ends(text: str, max_chars: int) -> str:
-    """Cut a long text in its middle, since the user's request may be at its end."""
+    """Cut the middle out of a long text, because the user's request may be at the end."""
     if len(text) <= max_chars:
         return text
     tail = text[-max_chars // 3 :]
@@ -171,7 +171,7 @@ def summary_text(summary: str) -> str:
 CHANGING_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 CHANGING_TOOLS["NotebookEdit"] = "notebook_path"
 READING_TOOLS = {"Read": "file_path", "NotebookRead": "notebook_path"}
-# The client's two kinds of to-do lists: one call with the whole list, or a call for each change.
+# The client has two kinds of to-do lists: one call with the whole list, or one call per change.
 WHOLE_LIST, NEW_ITEM, CHANGED_ITEM = "TodoWrite", "TaskCreate", "TaskUpdate"
 DONE = frozenset(("completed", "deleted", "cancelled"))
 IN_PROGRESS = "in_progress"
@@ -183,8 +183,8 @@ def failed_calls(turns: Sequence[Turn]) -> set[str]:
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """Return the open items of the to-do list, those in progress first, or None without a list."""
-    # The subject and status of each item, by the item's number.
+    """Return the to-do list's open items, those in progress first; None if there is no list."""
+    # Each item's number, with the item's subject and status.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
@@ -197,7 +197,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
             }
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
-            # The tool's result is: `Task #3 created successfully: …`.
+            # The tool's result begins with: `Task #3 created successfully: …`.
             answer = re.match(r"[^#]*#(\d+)", results.get(tool.id, ""))
             number = answer[1] if answer else str(len(items) + 1)
             items[number] = _text(tool.input, "subject"), "pending"
@@ -217,14 +217,16 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that these tools (name to input field) changed or read, latest last."""
+    """Return the files that these tools changed or read, the latest last. `tools` maps each tool to
+    the input field with its file.
+    """
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
 
 
 def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
-    """Yield the tool calls that did not fail, including calls that have no result yet."""
+    """Yield the tool calls that have not failed, including calls without a result."""
     failed = failed_calls(turns)
     return (tool for turn in turns for tool in turn.tools if tool.id not in failed)
 
@@ -234,9 +236,9 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The prefix of the ledger's names for the ends of sessions.
+# The prefix of the names under which the ledger lists ends of sessions.
 NAME = "end of session:"
-# The number of turns at the end of a session that are searched for its last task.
+# At most this many turns at the end of a session are searched for its last task.
 MAX_TURNS = 60
 MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
 # The largest share of `max_chars` for the first paragraph of a long answer.
@@ -245,8 +247,8 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return the text about the end of the session before this one, with its name in the ledger; ''
-    if there was none, or if its end shares no word with the subject `about`.
+    """Return a text about the end of the previous session, and its name in the ledger. Both are ''
+    if there was no such session, or if its end shares no word with the subject `about`.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
@@ -273,7 +275,7 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
-    """Return an answer in one line, without code and notes; of a long answer only its two ends."""
+    """Return an answer as one line without code and notes; keep only the two ends of a long one."""
     lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
     parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]
     whole = " ".join(parts)

@@ -1,5 +1,5 @@
-"""Save the new part of a session's transcript: notes, solved problems, episodes. A turn that is
-read twice is stored once, even if the offset was lost or another file repeats it.
+"""Storing the new part of a session's transcript: notes, solved problems, episodes. A turn that is
+read twice is stored once, even if the offset was lost or another file repeats the turn.
 """
 
 import os
@@ -28,20 +28,20 @@ from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
 
-# The limits of one event; later hooks read the remaining part. Each step is stored before the next.
-# An event without time for its first step halves the steps of the next event.
+# The limits of one event; later hooks read further. Each step is stored before the next begins. If
+# an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# A step's share of the remaining time; the note that counts the halvings, and their limit.
+# A step's share of the remaining time; the key for how often steps were halved, and its limit.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
-# The size of the transcript's end that is searched for the entry of a late prompt.
+# At most this much of the transcript's end is searched for a late prompt's entry.
 LATE_BYTES = 2 << 20
-# The notes that determine a session's domain: agent type, launch folder, process's domain.
+# Keys of the notes that determine a session's domain: agent type, launch folder, domain setting.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# Limits of a session's notes on its work; of a long answer only the end, a summary, is read.
+# Limits of a session's notes on its work. Only the end of a long answer, its summary, is read.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
-# Notices for the user, each at most once per session.
+# Notices for the user about the transcript; each is shown at most once per session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
     UNREADABLE: "this session's transcript cannot be read; only prompts and answers are remembered",
@@ -51,7 +51,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Set the origin of a prompt that was staged after its transcript entry had been read."""
+    """Set the origin of a prompt that was stored only after its transcript entry had been read."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
@@ -71,14 +71,14 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Save the new part of the transcript; return the results of its notes, also in `into`, which
-    has the earlier results even if DeadlinePassed is raised. First sets the origins of the staged
-    prompts whose entries the transcript shows. Then stores the notes in `last`, the last message in
-    the event, since the transcript may lag or be missing. Reads about `max_bytes` in steps, and
-    about `max_chars` of messages, which take a hundred times longer. The offset moves only after
-    everything in a step was stored or queued. `is_here` means that the session itself calls;
-    otherwise another session catches up on it. For another session, or for an agent of the session,
-    pass the context of `context_of`. `read` replaces the reader.
+    """Store the new part of the transcript; return the results of its notes. The results are also
+    added to `into`, so that it has the first results even if DeadlinePassed is raised. First, the
+    origins of staged prompts are set from their transcript entries. Then the notes in `last`, the
+    event's last message, are stored, because the transcript may lag or be missing. About
+    `max_bytes` are read in steps, and about `max_chars` of messages, which take a hundred times
+    longer. The offset moves only after everything in a step was stored or queued. `is_here` is
+    False if another session catches up on this session. For another session, or for an agent, pass
+    the context of `context_of`. `read` replaces the reader.
     """
     database = context.memory.session_database()
     if is_here:
@@ -116,8 +116,8 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Save the next part of the transcript; return its bytes, its characters, and True if more
-    remains.
+    """Store the next part of the transcript. Return its bytes, its characters, and True if the
+    transcript has more.
     """
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
@@ -138,7 +138,7 @@ def _step(
         notes["attended"] = trust_for(memory.settings, "user") == "user"
         notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
-            notes["revived"] = True  # the session was presumed ended, but continued
+            notes["revived"] = True  # the session had been marked as ended, but went on
     _complain(memory, path, offset, reading, notes)
     if transcript.is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
@@ -147,7 +147,7 @@ def _step(
             p.origin == prompts.STAGED for p in prompts.unanswered(database, session)
         ):
             settle_late(context, session, path)
-        if not offset:  # a fork's transcript begins with copied prompts
+        if not offset:  # the transcript of a fork begins with copied prompts
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
             prompts.copy_typed(database, session, map(turn_notes.stored_prompt, typed))
     turn_notes.take(context, session, [last], before=str(before.get("said", "")), into=kept)
@@ -174,7 +174,7 @@ def reader_of(client: Client) -> Read:
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that determine the session's domain, if they make a difference."""
+    """Return the notes that determine the session's domain; empty if domains are not used."""
     launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
         launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
@@ -182,7 +182,7 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
-    """Return the context for the agent type and folder stored in a session's notes."""
+    """Return the context of a session, with the agent type and folder stored in its notes."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
@@ -193,8 +193,8 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread and the last reading made progress, that is,
-    read a complete line. A shorter file counts as a different transcript.
+    """Return True if part of the transcript is unread and the last reading made progress, which
+    means that it read a complete line. A shorter file counts as a different transcript.
     """
     offset = read_to(memory, session)
     try:
@@ -204,16 +204,16 @@ def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1)
 
 
 def read_to(memory: Memory, session: str) -> int:
-    """Return the number of bytes of the session's transcript that were read."""
+    """Return how many bytes of the session's transcript have been read."""
     return int(sessions.field(memory.session_database(), session, "offset") or 0)
 
 
 def _remember(
     context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Kept], dict[str, Any]]:
-    """Save these turns; return the results of their notes, and the session's updated notes."""
+    """Store these turns; return the results of their notes, and the session's updated notes."""
     memory = context.memory
-    # The session may have run in another domain before.
+    # Earlier turns of this session may belong to another domain.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
@@ -222,7 +222,7 @@ def _remember(
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: if tools ran
 
-        # Stop has already stored the notes of the last message, so these results may not be new.
+        # These results may be old, because Stop has already stored the notes of the last message.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
@@ -238,7 +238,7 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the session's notes with the last changed files and the end of the last answer."""
+    """Return the session's notes, updated with the last changed files and the end of the answer."""
     from memory_fabric.capture.stated_causes import account  # late: needed for new turns only
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -260,7 +260,7 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
 
 
 def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> list[Kept]:
-    """Store the notes in the assistant's new turns, except those written while notes were off."""
+    """Store the notes in the assistant's new turns, except turns written while notes were off."""
     results: list[Kept] = []
     texts: list[str] = []
     off = switches.notes_off_times(*context.memory.switched_by)
@@ -306,8 +306,8 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 def _complain(
     memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
 ) -> None:
-    """Log problems of the transcript and leave a notice for the user, each once per session."""
-    # A transcript that never existed is not written yet, or its client keeps no transcripts.
+    """Log problems of the transcript and add a notice for the user, each once per session."""
+    # A missing transcript that was never read may not be written yet, or its client keeps none.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     wrong = [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad)
     for kind in wrong:

@@ -1,4 +1,4 @@
-"""Check who typed a prompt, store its statements, and give the assistant a cue for a note."""
+"""Checking who typed a prompt, storing its statements, and cueing the assistant for a note."""
 
 import os
 import time
@@ -29,12 +29,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The least sum of the shares of common words in record and sentence to suspect a change.
+# A sentence may change a record if their shares of common words add up to at least this.
 MEANT = 0.6
-# A longer text may be pasted.
+# Text above these limits may be pasted.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
-# The cue after a prompt, by the kind of its statement; each has at most MAX_CUE_CHARS.
+# The cue for the assistant by the kind of statement; each has at most MAX_CUE_CHARS.
 CUES = {
     "rule": "Sounds like a standing rule: note it if it is one.",
     "correction": "Sounds like a correction: note it if it holds.",
@@ -42,9 +42,9 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# The most other sessions that are checked for a running tool, and their transcripts' largest age.
+# How many other sessions are checked for a running tool; the maximum age of their transcripts.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
-# Reasons for not carrying out a command, as they are shown to the user.
+# Reasons, as shown to the user, why a command was not carried out.
 WHY = {
     events.RUNNING: "while the assistant runs a tool; type it again when the tool has finished",
     "elsewhere": "while a tool runs in another session of this project; type it again after this "
@@ -58,12 +58,12 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return the reason to doubt that the user typed this prompt now: SCHEDULED if the assistant
-    scheduled it, else a key of WHY if its commands must not be carried out; '' without a reason.
+    """Return why it is doubtful that the user typed this prompt now: SCHEDULED if the assistant
+    scheduled it, a key of WHY if its commands must not be carried out, or '' if there is no doubt.
     """
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
-    # The client joins several scheduled prompts that fire at once.
+    # The client joins scheduled prompts that are due at the same time into one prompt.
     if any(f"\n{task.strip()}\n" in f"\n{prompt}\n" for task in scheduled):
         return events.SCHEDULED
     if memory.settings.foreign:
@@ -75,7 +75,7 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
     if origin == events.SCHEDULED:
         return origin
     known_path, announced_at = sessions.place_of(database, event.session)
-    # The client moves a transcript with its folder.
+    # If the project's folder moves, the client moves the transcript too.
     if known_path and known_path != path and os.path.exists(known_path):
         return "moved"
     if not is_clients_own(memory.settings, path):
@@ -92,8 +92,8 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store the explicit statements of a prompt; return the cue for the assistant, '' if it is not
-    asked for notes, and the new records. `staged` is the time of a staged prompt.
+    """Store the explicit statements of a prompt. Return the cue for the assistant ('' if notes are
+    off) and the new records. `staged` is the time of a prompt that is still staged.
     """
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
@@ -109,7 +109,7 @@ def listen(
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
-    # The user's text may begin without its subject, so the noted text is shown instead.
+    # The user's words may lack a subject, so the text of the note is shown instead.
     prefix = "noted as: " if words_of(on_record) else ""
     what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(on_record.id)
@@ -117,7 +117,7 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the record on the subject of a sentence that a note may replace; None if uncertain."""
+    """Return the record that a note about this sentence may replace; None if that is uncertain."""
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
     current = [hit for hit in candidates if hit.metadata.get("type") in STATED_TYPES]
@@ -139,8 +139,9 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
-    """Store the explicit statements of a prompt with their context, unless notes are off; return
-    the new records, candidates if the text may be pasted. `at` is an earlier prompt's time.
+    """Store the explicit statements of a prompt with their context, unless notes are off. Return
+    the new records, which are candidates if the text may be pasted. `at` is the time of an old
+    prompt.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -153,7 +154,7 @@ def store_stated(
             text, type=said.type, why=reason, alternatives=over, known=names, base=STATED
         )
         words = around(said.text, prompt)
-        # A prompt without words besides the statement and its reason cannot reverse its meaning.
+        # A prompt with no other words than a statement and its reason cannot reverse the statement.
         form, why = same_form(prompt), same_form(said.why)
         _, text_in, text_after = form.partition(same_form(said.text))
         is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)

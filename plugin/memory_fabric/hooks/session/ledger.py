@@ -1,5 +1,5 @@
-"""The injection ledger: the memories in the context of a session, and the receipt for new ones. A
-ledger that cannot be read counts as empty, a failed write is reported; recall still works.
+"""The injection ledger: which memories are in a session's context, and receipts for new memories.
+An unreadable ledger counts as empty, and a failed write is reported; recall still works.
 """
 
 import time
@@ -12,17 +12,17 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# The longest time that a task waits for a permission; after that no agent will start for it.
+# The maximum time that a task waits for a permission; after that no agent starts for this task.
 TASK_AGE_S = 3600
-# A shorter prompt states no task.
+# A prompt with fewer characters does not state a task.
 MIN_TASK_CHARS = 30
 
 
 class Ledger:
     """The ledger of one session. `started_at` is the time of the session's first event, `prompts`
     the number of earlier prompts. `loaded` means that the session block was delivered, `has_begun`
-    that an earlier prompt stated a task. The model may have lost what was injected before
-    `compacted_at`.
+    that an earlier prompt stated a task. Memories injected before `compacted_at` may have left the
+    context.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -42,13 +42,13 @@ class Ledger:
             self.started_at, self.loaded, self.compacted_at, self.prompts, self.has_begun = state
 
     def seen(self, agent: str = "") -> frozenset[str]:
-        """Return the ids of memories still in the context of this session, or of its subagent."""
+        """Return the ids of memories that are still in the context of this session or subagent."""
         db = self._database
         return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Return the tasks (id, text) of this agent type that may be the starting agent's: those of
-        other agents are known, because the client writes an agent's task next to its transcript.
+        """Return the tasks (id, text) for this agent type, one of which the starting agent has.
+        Other agents' tasks are left out: the client writes an agent's task next to its transcript.
         """
         if self._database is None:
             return []
@@ -56,7 +56,7 @@ class Ledger:
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        from memory_fabric.clients.transcript import task_of_agent  # late: mostly one agent starts
+        from memory_fabric.clients.transcript import task_of_agent  # late: mostly one task waits
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path
@@ -89,8 +89,8 @@ class Ledger:
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
         """Return the functions to run after the output was written; none without a ledger. `text`
-        is the context with the memories, `own_words` the program's own text; both count as costs of
-        memory (`worth`). `offered` are noted tasks, one of which is the agent's.
+        is the context with the memories, `own_words` this plugin's own text; both count as costs of
+        memory (`worth`). `offered` are the saved tasks, one of which is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

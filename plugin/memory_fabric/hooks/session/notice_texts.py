@@ -1,4 +1,4 @@
-"""Notices for the user: one short line each, limited by the setting `notices`."""
+"""Notices for the user, each one short line; the setting `notices` determines which are shown."""
 
 import os
 from collections import Counter
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
-# After the first MAX_SHOWN notes, only the beginning of a note's text is shown.
+# If there are more than MAX_SHOWN notes, only the beginnings of the others are shown.
 MAX_SHORT_CHARS = 120
-# The length of the first words that identify one of several notes in the message above.
+# At most this many characters of a note's beginning show which of several notes is meant.
 MAX_FIRST_CHARS = 30
-# A text that may bind calls, or count as the user's, is shown with its context up to this length.
+# Up to this length, a text that may bind calls or count as the user's is shown with its context.
 MAX_NOTED_CHARS = 400
 
 
 def remembered(records: Sequence[Record], settings: Settings) -> str:
-    """Return the notice of new records; '' if there are none or such notices are off."""
+    """Return the notice about new records; '' if there are none or such notices are off."""
     waiting = ": `keep {}` if you mean it"
     parts = [
         _named(record, n)
@@ -42,10 +42,10 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
-    """Return the notice of the results of notes; '' if nothing is new or such notices are off. The
-    assistant's line is visible just above, so the notice has only the first words of a note if
-    there are several, and the user's words if they say more. Notes of a summary are shown whole.
-    What was not kept or not dropped is listed unless notices are off.
+    """Return the notice about the results of notes; '' if nothing is new or such notices are off.
+    The assistant's line is visible just above the notice. So of several notes, the notice shows
+    only the first words, and the user's words if they say more. Notes of a summary are shown in
+    full. Notes that were not stored or not dropped are listed unless notices are off.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -82,12 +82,12 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
 
 
 def settles(new: str, old: str) -> str:
-    """Return the commands by which the user chooses between two contradictory records (ids)."""
+    """Return the commands that choose between two contradictory records, which are given by id."""
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
 def waiting(due: "Debt", settings: Settings) -> str:
-    """Return the notice at a session's start: contradictions, and records that others closed."""
+    """Return the notice at a session's start about contradictions and closed records."""
     parts = [
         f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
         for new, old in due.asked
@@ -104,12 +104,12 @@ def _notice(
 
 
 def _is_quoted(record: Record) -> bool:
-    """Return True for a record that has the user's trust, or may get it with the next event."""
+    """Return True for a record that has the user's trust or may still get it by a quotation."""
     return record.trust == "user" or bool(record.evidence.get(models.QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`; after MAX_SHOWN records only the beginning."""
+    """Return a record with its reason and `When:`; from MAX_SHOWN on, only its beginning."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
@@ -121,7 +121,7 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the assistant's line of a note lacks: id, bound calls, the user's words."""
+    """Return what the assistant's own line does not show: id, bound calls and the user's words."""
     from memory_fabric.rules.effects import binds  # imported late: most events have no note
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
@@ -143,12 +143,12 @@ def _short(record: Record) -> str:
 
 
 def problem(text: str, settings: Settings) -> str:
-    """Return the notice of a problem; '' if notices are off."""
+    """Return the notice about a problem; '' if notices are off."""
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
 
 
 def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
-    """Return the notice of the first run: what is stored, and which sessions can be imported."""
+    """Return the notice of the first start: what is stored, and which sessions can be imported."""
     if settings.notices == "off":
         return ""
     leaves = settings.forward_url or os.path.exists(os.path.join(settings.home, TIES))
@@ -167,8 +167,8 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice of records that sharing brought from these authors ('' for other machines);
-    `against` of the `compared` newest contradict the user's own.
+    """Return the notice about shared records from these authors ('' for the user's other machines).
+    `against` of the `compared` newest records contradict the user's own.
     """
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]

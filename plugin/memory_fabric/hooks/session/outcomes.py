@@ -1,5 +1,5 @@
-"""Outcomes of memories shown to a session: of rules that blocked a call, fixes, and decisions. They
-are judged at the end of a turn from the new part of the transcript (see docs/worth.md).
+"""Outcomes of memories shown to a session: rules that stopped a call, fixes, and decisions.
+Outcomes are judged at the end of a turn from the new part of the transcript (see docs/worth.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import STOPWORDS, stem, words
 
-# The most characters that are read of a tool's input or output, and of the answers of a turn.
+# At most this many characters of a tool's input or output, and of a turn's answers, are read.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# The words of a decision that a sentence mentions: their share, and how many not prompted.
+# A sentence refers to a decision by this share of its words, with this many that are unprompted.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
-# The words of a fix, not in the failure, from which on a call applies the fix.
+# A call applies a fix if it contains at least this many words of the fix that the failure lacks.
 APPLIED_WORDS = 2
 
 
@@ -39,7 +39,7 @@ def judge(
     now: str,
 ) -> None:
     """Save the outcomes that the new part of a session's transcript shows. `rows` come from
-    `worth.to_judge`; `notes` are the session's notes from before these turns.
+    `worth.to_judge`; `notes` are the session's notes before these turns.
     """
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
@@ -78,7 +78,7 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence with a decision's id or most of its words that were not `asked`."""
+    """Return the first sentence with a decision's id, or most of its words, some not `asked`."""
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems
@@ -89,8 +89,8 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a command failed with the symptom of a fix, a later call had words of the fix
-    that the failure lacks, and then the command passed. `failing` are earlier failures.
+    """Return True if a command failed with the symptom of a fix, a later call contained words of
+    the fix that the failure lacks, and the command then passed. `failing` are earlier failures.
     """
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
@@ -133,7 +133,7 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
         for tool in turn.tools:
             result = results.get(tool.id)
             said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ") if result else ""
-            # Claude Code puts "PreToolUse:Bash hook error: " before it, other clients another text.
+            # Claude Code puts "PreToolUse:Bash hook error: " before this text; other clients vary.
             is_held = matching.HELD_BACK in said
             is_refused = result and result.is_error and said.startswith(NOT_ITS_FAULT)
             if result and not (is_held or is_refused):

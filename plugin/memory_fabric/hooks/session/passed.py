@@ -1,5 +1,5 @@
-"""Find the rules with `First:` whose required command has not passed before, from the transcripts
-of the session and its subagents. File changes outside of tool calls are not noticed.
+"""Finding rules with `First:` whose required command has not passed yet, in the transcripts of the
+session and its subagents. File changes that no tool call made are not noticed.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# The sizes of the ends that are read of the session's and its agents' transcripts, and the most
+# How much is read of the ends of the session's and its agents' transcripts; maximum number of
 # calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
-# The client's result for a command that continues in the background, and its notice of the pass.
+# The client's result for a command that it moves to the background, and its message of the pass.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
-# A line that reports the failure of the command before it: "exit: 1", "rc=2", "1".
+# An output line that reports that the previous command failed: "exit: 1", "rc=2", "1".
 _STATUS = r"(?i)(?:\D*\b(?:exit|status|code|rc|ret)\b\D{0,12})?[1-9]\d{0,2}(?: \d{1,3})*\D{0,3}"
 _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
 
 class Made(NamedTuple):
-    """A tool call with its folder and its result; the call that is about to be made has neither id
-    nor result. `is_over` is True for a command that has passed in the background.
+    """A tool call with its folder and its result. The call that is about to be made has neither an
+    id nor a result. `is_over` is True for a command that has passed in the background.
     """
 
     use: ToolUse
@@ -43,14 +43,14 @@ class Made(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The command line for the shell; '' for a call of another tool."""
+        """The shell command of the call; '' if another tool is called."""
         return str(self.use.input.get("command", "")) * (self.use.name == matching.SHELL_TOOL)
 
 
 def unmet(
     event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call, without those whose required commands have all passed."""
+    """Return the rules about a call, except rules whose required commands have all passed."""
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
@@ -84,7 +84,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of a command's last call that passed, and why that no longer counts, or ''."""
+    """Return the id of the call in which a command last passed, and why that no longer counts."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -99,7 +99,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if one of the first `end` commands has passed, and why that no longer counts."""
+    """Return True if one of the first `end` commands passed, and why that no longer counts."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -117,7 +117,7 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if a command of a line has passed, by status or output; None if unknown."""
+    """Return True if a command in a line passed, False if it failed, None if that is unknown."""
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
         return True if is_gate and not made.use.id else None
@@ -127,13 +127,13 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     report = outcome(text)
     if made.result.is_error and is_no_failure(text):
         return None
-    if made.result.is_error:  # possibly the failure of a later command
+    if made.result.is_error:  # a later command may have failed
         goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
         return goes_on and report is True
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # the command was not awaited, or may not have run
+        return None  # the line did not wait for the command, or may not have run it
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))

@@ -1,4 +1,4 @@
-"""The records of a session block, read from the memory and ranked."""
+"""The records of a session block: read from the memory and ranked."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The most of the newest lasting records that are ranked; as many pinned ones and the user's.
+# At most this many lasting records are ranked, with as many pinned ones and the user's own.
 MAX_READ = 60
 # Facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -24,10 +24,10 @@ _FACTS = (
 _TYPES = ", ".join("?" * len(STANDING_TYPES))
 _OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source <> ?)"
 _OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
-# The number of days for which starts show a fix, since its error may recur.
+# Sessions that start within this many days show a fix, because its error may recur.
 FIX_DAYS = 7
-# The assistant's open point, if nobody confirmed or repeated it, is shown to this many later
-# sessions with file changes. Such decisions become candidates (store.history.candidates).
+# An open question of the assistant that nobody confirmed or repeated is shown to this many later
+# sessions with file changes. Open decisions become candidates (store.history.candidates).
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
@@ -35,19 +35,18 @@ OPEN_FOR_SESSIONS = 3
 def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
-    """Return the records of a memory that are valid at a time (ISO 8601), the best of each kind
-    first, without the ids in `left_out`, and without those that a session has `seen`. `rules`
-    include pinned records of other types, `known` are the user's facts and the fixes of the last
-    week, `others` is the share of a shared journal, and `more` counts the rules and decisions that
-    are left out.
+    """Return the records of a memory that are valid at `now` (ISO 8601), the best of each kind
+    first. Records in `left_out` or `seen` by the session are omitted. `rules` include pinned
+    records of other types; `known` are the user's facts and the last week's fixes; `others` come
+    from a shared journal; `more` counts the rules and decisions that did not fit.
     """
     records_read = [*_own(memory), *_open(memory, "<>")]
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
     newer = _newer(memory, current)
     current += newer
-    # A record that contradicts an older record is ranked by the older record's type, so that it
-    # comes before the older one.
+    # A record that contradicts an older record gets the older record's type for the ranking, so
+    # that it is listed first.
     kinds = {r.id: r.type for r in current}
     kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
     best = session_block.ranked(current, sightings)
@@ -65,7 +64,7 @@ def standing(
     facts = [record for record in latest if record not in fixes]
     open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
     open_records += _open(memory, "=")
-    # More are read than are shown, since the newest may all have the same author.
+    # More records are read than shown, because the newest may all be from the same author.
     shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
     others = [r for r in shared if r.id not in left_out]
     most = session_block.MAX_DECISIONS
@@ -83,7 +82,7 @@ def standing(
 
 
 def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]) -> bool:
-    """Return True for an open point of the assistant that several later sessions left open."""
+    """Return True if several later sessions did not answer this open question of the assistant."""
     is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
     if record.type not in OPEN_TYPES or not is_noted or sightings.get(record.id, 1) > 1:
         return False
@@ -94,15 +93,15 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest open questions and blockers, own ("<>") or shared ("="), but not pinned."""
-    # These conditions match the index of open points; the `+` avoids the index of shared records.
+    """Return the newest open questions and blockers, own ("<>") or shared ("="), without pins."""
+    # These conditions match the index of open questions; `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
 
 
 def _own(memory: Memory) -> list[Record]:
-    """Return the newest lasting records and facts; at the limit, also pinned and the user's own."""
+    """Return the newest lasting records and facts; at MAX_READ, also pinned and user's records."""
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     if len(records_read) == MAX_READ:
@@ -112,7 +111,7 @@ def _own(memory: Memory) -> list[Record]:
 
 
 def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
-    """Return other records that contradict one of these, so that no older one is shown alone."""
+    """Return newer records that contradict these, so that an outdated record is not shown alone."""
     if not standing:
         return []
     stated = {record.id: stated_at(record) for record in standing}
@@ -121,8 +120,8 @@ def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
 
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
-    """Return the newest fixes of the last FIX_DAYS days, without shared and imported ones."""
-    # Use the index of times; the `+` avoids the index of fixes.
+    """Return the newest fixes of the last FIX_DAYS days, except shared and imported fixes."""
+    # Makes SQLite use the index of times; `+` avoids the index of fixes.
     recent = (
         f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
         "AND source NOT IN (?, 'import') AND created_at > ?"

@@ -1,6 +1,6 @@
 """The line for the client's status bar: how many memories exist, were shown, and wait for review.
-The client runs this again and again, so it neither writes nor waits: databases are read without
-locks, and after MAX_S seconds the line is empty.
+The client runs this module repeatedly, so it neither writes nor waits: it reads databases without
+locks, and prints an empty line after MAX_S seconds.
 """
 
 import json
@@ -15,7 +15,7 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import quick_counts
 
-# The longest wall-clock time, in seconds, that the status line may take.
+# The maximum time for the status line, in seconds of wall-clock time.
 MAX_S = 1.5
 MAX_NAME_CHARS = 40
 NAME = "memory"
@@ -34,7 +34,7 @@ def main() -> None:
         if hasattr(signal, "setitimer"):  # Windows has no such timer; there the client gives up
             signal.signal(signal.SIGALRM, _give_up)
             signal.setitimer(signal.ITIMER_REAL, MAX_S)
-        # For a user who types the command in a terminal, the line is about the current folder.
+        # If the user runs the command in a terminal, the line describes the current folder.
         here = json.dumps({"cwd": os.getcwd()}).encode() if os.isatty(0) else b""
         line = status_line(here or read_input(), os.environ)
     except Exception:  # noqa: BLE001 - the client would show an error in place of the line

@@ -1,4 +1,4 @@
-"""Store fixes: commands that failed and then passed, with the cause that the assistant stated."""
+"""Storing fixes: commands that failed and then passed, with the cause stated by the assistant."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from memory_fabric.store.projects import identity
 from memory_fabric.text import terms, without_injected
 
 SHELL = "Bash"
-# The most commands to keep whose results were missing when the transcript was read.
+# At most this many commands without a result are stored until the transcript is read further.
 MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
-# The least number of content words that a note shares with the evidence of its failure.
+# A note must share at least this many content words with the evidence of a failure.
 MIN_SHARED_TERMS = 2
-# The status of a fix until its command has passed; until then the fix is not shown.
+# The status of a fix until its command has passed; such a fix is not shown to sessions.
 UNCONFIRMED = "candidate"
 
 
@@ -35,9 +35,9 @@ def keep_incidents(
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
     """Store the fixes in these turns; return the session's notes with the commands that still fail.
-    `noted` are fixes that the assistant noted: they get the evidence of their failure, which then
-    has no record of its own. A fix is a candidate while its command has not passed since, or while
-    a failure that the session had fixed is back.
+    `noted` are fixes that the assistant noted. Each gets the evidence of its failure, for which no
+    other record is made. A fix is only a candidate until its command has passed, and again if a
+    failure that the session had fixed returns.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -53,7 +53,7 @@ def keep_incidents(
             waiting.remove(note)
             _add_evidence(context, note, incidents.evidence_of(failure), by)
             continue
-        # Fixes of the session that waited for this pass become active again.
+        # Fixes of the session become active now, because their command has passed.
         fixes = _fixes_of(context, failure, by, UNCONFIRMED)
         for fix in fixes:
             _put(context, fix._replace(status="active"), by)
@@ -68,7 +68,7 @@ def keep_incidents(
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    # Kept for the next reading, since the answer with the cause may not be in the transcript yet.
+    # Stored for the next reading, because the transcript may still lack the answer with the cause.
     kept = {"failing": failing, "passed": unexplained}
     more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
     return {**notes, "calls": calls, **more}
@@ -83,9 +83,9 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return commands with their outcomes, changed files and messages, in order. `calls` are
-    earlier commands (command and folder by id) without a result; those still without one are
-    returned.
+    """Return the commands with their outcomes, the changed files and the messages, in order.
+    `calls` are earlier commands without a result (id to command and folder); the commands that
+    still have no result are returned too.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -97,7 +97,7 @@ def steps_in(
             steps.append(incidents.Step(asked=request[:MAX_ASKED_CHARS]))
         for tool in turn.tools:
             if tool.name == SHELL:
-                # A longer command is not read anyway, and would make the notes long.
+                # A longer command is not parsed anyway, and would make the session's notes long.
                 command = str(tool.input.get("command", ""))[: MAX_READ_CHARS + 1]
                 waiting[tool.id] = [command, turn.cwd]
             elif tool.name in CHANGING_TOOLS and tool.id not in failed:
@@ -115,7 +115,7 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix that a note gives for a failure: with `is_only` the only note, otherwise the
+    """Return the fix that a note gives for a failure: the only note if `is_only`, otherwise the
     note that shares most words with the failure's cause and evidence; None if it shares too few.
     """
     if is_only:
@@ -130,8 +130,9 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Turn the fixes of a failure whose command has not passed into candidates: the one in `noted`,
-    which is removed there, and the session's fixes of the same error, except the user's own.
+    """Turn fixes of a failure whose command has not passed into candidates: the fix in `noted`,
+    from which it is removed, and the session's fixes of the same error. The user's own fixes are
+    not changed.
     """
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
@@ -146,7 +147,7 @@ def _doubt(
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
-    """Return the session's fixes of a failed command with this status, except the user's own."""
+    """Return the session's fixes with this status for a failed command, except the user's own."""
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)
@@ -159,7 +160,7 @@ def _put(context: RequestContext, record: Record, by: Provenance) -> None:
 
 
 def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
-    """Return the user's report of a noted fix's failure: error line, symptom, changed files."""
+    """Return the evidence of a noted fix in the user's prompt: error line, symptom, files."""
     about = set(terms(note.what))
     for step in reversed(steps):
         if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
@@ -174,7 +175,7 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
 def _add_evidence(
     context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
 ) -> None:
-    """Add `known` facts of the failure to a note's record, without replacing its own evidence."""
+    """Add `known` evidence of the failure to a note's record; keep the evidence that it has."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if not evidence or evidence == dict(note.evidence):
         return

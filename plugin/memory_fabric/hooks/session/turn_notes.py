@@ -27,7 +27,7 @@ from memory_fabric.store.write import cleaned
 from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
-# The type of a candidate by the kind of its cue.
+# The type of a candidate, by the kind of cue in its sentence.
 HEARD_TYPES = {
     "rule": "constraint",
     "correction": "constraint",
@@ -49,10 +49,10 @@ def take(
     before: str = "",
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
-    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601); return
+    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
     the results that are new to the session, also in `into`, even if the time runs out before the
     last note. `at` is the time of the texts if they are older; `before` is the assistant's message
-    before the turn's prompt. The session's next prompt shows the results to the assistant.
+    before the turn's prompt. The next prompt of the session shows the results to the assistant.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -67,7 +67,8 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # Shown to the session's assistant and to later sessions; the new ones are returned.
+        # The feedback is for this session's assistant, and notices of closed records for later
+        # sessions.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -81,7 +82,7 @@ def take(
 
 
 def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said:
-    """Return the prompts of a session that are searched for the quotations in notes."""
+    """Return the prompts of a session in which quotations of notes are searched for."""
     session_prompts = prompts.of_session(memory.session_database(), session, until)
     typed = [prompt for prompt in session_prompts if prompt.origin != prompts.BY_MACHINE]
     return notes.Said(tuple(typed), checked=is_checked(memory.settings))
@@ -90,8 +91,9 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Set the origin of each staged prompt from its transcript entry, and give the records of a
-    typed prompt the user's trust. With `again`, some entries may belong to prompts settled before.
+    """Set the origin of each staged prompt from its transcript entry, and give records of a typed
+    prompt the user's trust. With `again`, entries may also belong to prompts whose origin is
+    already set.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -111,14 +113,14 @@ def settle(
 
 
 def stored_prompt(entry: Turn) -> str:
-    """Return the text of a transcript entry in the form in which the prompt hook stores prompts."""
+    """Return a transcript entry's text in the form in which the prompt hook stores prompts."""
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
 
 
 def _trust_by(
     context: RequestContext, session: str, prompt: prompts.Prompt, is_typed: bool
 ) -> None:
-    """Remove the mark "staged" from a prompt's records; give them the user's trust if typed."""
+    """Remove the mark "staged" from a prompt's records; if typed, give them the user's trust."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -135,14 +137,14 @@ def _trust_by(
     if is_typed and not marked and may_hear(prompt.text):
         from memory_fabric.hooks.session.heard import store_stated  # late: most state nothing
 
-        # A staged prompt neither restores a forgotten record nor raises the trust of a record.
+        # A staged prompt can neither restore a forgotten record nor raise a record's trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[protocol.Kept], before: str = ""
 ) -> None:
-    """Store the user's statements of this turn as candidates, unless the assistant noted anything.
+    """Store the user's statements of this turn as candidates, unless the assistant made a note.
     `before` is the assistant's last message before the prompt.
     """
     memory, database = context.memory, context.memory.session_database()
@@ -159,7 +161,7 @@ def end_turn(
         is_staged = prompt.origin == prompts.STAGED
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
         if cue is None or stated(prompt.text):
-            continue  # the statement was already stored with the prompt
+            continue  # this statement was already stored with its prompt
         earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
             models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
@@ -171,17 +173,17 @@ def end_turn(
         kind = HEARD_TYPES[cue.kind]
         record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
         by = context.by("prompt", session, "assistant" if is_staged else "user")
-        # A sentence that a note quotes is stored as a further occurrence of that note.
+        # A sentence that a note quotes counts as one more occurrence of that note.
         memory.remember(noted_before(memory, cue.sentence) or record, by)
 
 
 def last_said(memory: Memory, session: str) -> str:
-    """Return the end of the assistant's last message, as far as the transcript was read."""
+    """Return the end of the assistant's last message in the transcript, as far as it was read."""
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
 
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
-    """Return the active record of trust "user" that quotes this sentence; None if there is none."""
+    """Return the active record with the user's trust that quotes this sentence, or None."""
     sentence_form = same_form(sentence)
     active = (r for r in matching(memory, sentence) if (r.trust, r.status) == ("user", "active"))
     quoting = ((r, str(r.evidence.get(models.QUOTATION) or "")) for r in active)
@@ -189,7 +191,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
-    """Return prompts of other sessions that share words with a sentence, one of each session."""
+    """Return prompts of other sessions that share words with a sentence, one for each session."""
     query = match_expression(terms(sentence)[:8])
     if not query:
         return []
@@ -200,7 +202,7 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn with its session and two flags: new to memory, and part of the current session."""
+    """A turn with the session it belongs to, and if it is new to memory or of this session."""
 
     turn: Turn
     owner: str
@@ -209,12 +211,12 @@ class OwnedTurn(NamedTuple):
 
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
-    """Return the turns of a session's transcript in their order, each with its session. A fork
-    begins with copies: all turns up to the last one that has the id of another session, or that was
-    saved for another session, as shown by its uuid, or by its time, role and text.
+    """Return the turns of a session's transcript in order, each with the session it belongs to. A
+    fork begins with copies of turns. The last copy is the last turn that has another session's id,
+    or that was saved for another session, as shown by its uuid, or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # A prompt copied into a fork lacks its session's id: it belongs to that of the next answer.
+    # A prompt copied into a fork has no id of its session, so it gets that of the next answer.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
@@ -237,7 +239,7 @@ def episode_text(said: str) -> str:
 
 
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
-    """Return for each turn the session for which it was saved before, or ''."""
+    """Return, for each turn, the session for which it was saved before, or ''."""
     with_text = [turn for turn in turns if turn.uuid and turn.text]
     if not with_text:
         return [""] * len(turns)
@@ -250,7 +252,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         stored_turns = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if stored_turns:
             text = cleaned({"text": episode_text(turn.text)})["text"]
-            # A copy of a turn still contains the text that was erased from the original.
+            # A fork's copy of a turn may contain text that was erased from the stored turn.
             same = (who for who, said in stored_turns if said == text or models.ERASED in said)
             keeper = next(same, "")
         keepers.append(keeper)
