@@ -165,7 +165,7 @@ class Session:
 
 
 @pytest.mark.parametrize("task", [TASK, OTHER_TASK])
-def test_an_unanswered_decision_is_shown_once_in_a_folder_new_to_memory(
+def test_a_task_in_a_new_folder_gets_an_ingested_decision_once(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path, task: str
 ) -> None:
     place = sandbox(tmp_path / "work/task/s0/memory_fabric")
@@ -178,7 +178,7 @@ def test_an_unanswered_decision_is_shown_once_in_a_folder_new_to_memory(
 
 
 @pytest.mark.e2e
-def test_the_real_client_runs_the_arm_and_its_model_gets_the_memory(
+def test_the_real_client_runs_the_benchmark_arm_and_sends_the_memory_to_its_model(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -205,7 +205,7 @@ def test_the_report_counts_sessions_and_stored_records(ingested: IngestReport) -
     assert "hooks that ran out of time: 0" in ingested.notes
 
 
-def test_the_ledger_of_a_start_that_injected_text_admits_the_session(
+def test_a_session_counts_if_its_start_recorded_injected_text_in_the_ledger(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -222,7 +222,7 @@ def test_the_ledger_of_a_start_that_injected_text_admits_the_session(
     assert adapter.read_hook_ledger("another", arm.config_dir) == ()
 
 
-def test_a_start_that_injects_nothing_does_not_admit_the_session(
+def test_a_session_does_not_count_if_its_start_injected_nothing(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, tmp_path: Path
 ) -> None:
     adapter.ingest(of(corpus, MUNDANE), "mundane")
@@ -236,7 +236,7 @@ def test_a_start_that_injects_nothing_does_not_admit_the_session(
     assert not is_admitted(adapter.admission_signal(), [logged])
 
 
-def test_sessions_are_isolated_and_start_from_the_same_digest(
+def test_benchmark_sessions_are_isolated_and_start_from_the_same_snapshot(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     first = adapter.build(tmp_path / "one", NAMESPACE)
@@ -301,7 +301,7 @@ def test_a_file_without_a_valid_session_is_reported_by_name(tmp_path: Path, text
         feed.read_session(str(tmp_path), "p01.jsonl")
 
 
-def test_a_session_that_cannot_be_replayed_fails_the_ingestion_by_name(
+def test_a_session_that_cannot_be_replayed_fails_the_ingestion_with_its_name(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     (tmp_path / "p01.jsonl").write_text("not JSON\n", encoding="utf-8")

@@ -42,7 +42,7 @@ def test_each_changed_pair_is_detected() -> None:
         ([OLD], True),
     ],
 )
-def test_the_older_fact_is_wrong_if_shown_alone_first_or_unmarked(
+def test_showing_an_older_fact_alone_first_or_unmarked_counts_as_wrong(
     lines: list[str], wrong: bool
 ) -> None:
     assert changed_facts.is_wrong(FACT, lines) is wrong

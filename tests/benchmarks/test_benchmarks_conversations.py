@@ -96,7 +96,7 @@ def test_predictions_rank_the_documents_of_a_file(
     assert ("FTS5, whole sessions: R@5 100.0" in shown) == (unit == "session")
 
 
-def test_the_hot_path_needs_only_the_standard_library(file: Path) -> None:
+def test_automatic_recall_in_the_benchmark_needs_only_the_standard_library(file: Path) -> None:
     without_packages = [sys.executable, "-S", str(FOLDER / "locomo.py")]
 
     done = subprocess.run(
@@ -107,7 +107,7 @@ def test_the_hot_path_needs_only_the_standard_library(file: Path) -> None:
     assert "hot path" in done.stdout
 
 
-def test_a_question_finds_only_sessions_before_the_one_that_asks_it(
+def test_a_question_finds_only_sessions_before_its_own(
     tmp_path: Path,
 ) -> None:
     whole = conversation("a")
@@ -132,7 +132,7 @@ def test_a_question_finds_only_sessions_before_the_one_that_asks_it(
     assert "without evidence (1): nothing is injected for 100.0 %" in shown
 
 
-def test_noise_is_measured_on_another_memory_and_push_on_the_own_memory(file: Path) -> None:
+def test_noise_is_measured_by_asking_the_memory_of_another_conversation(file: Path) -> None:
     # Prompts are given no turns that they do not ask for.
     shown = run("locomo.py", "--data", str(file), "--noise", "--unit", "observation").splitlines()
 
@@ -141,7 +141,7 @@ def test_noise_is_measured_on_another_memory_and_push_on_the_own_memory(file: Pa
     assert "hold 100.0 % of the right ones" in shown[2]
 
 
-def test_the_table_has_baselines_and_every_signal(file: Path) -> None:
+def test_the_table_has_a_row_for_each_baseline_and_for_each_omitted_signal(file: Path) -> None:
     shown = run("locomo.py", "--data", str(file), "--table")
 
     names = [line[:34].strip() for line in shown.splitlines()[1:]]

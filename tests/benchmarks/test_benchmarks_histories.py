@@ -115,7 +115,7 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
     assert events == [*first, "SessionEnd", *second, "SessionEnd"]
 
 
-def test_items_show_stored_and_injected_records_with_their_origin(replayed: Path) -> None:
+def test_items_to_judge_show_stored_and_injected_records_with_their_origin(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
 
     record = next(i for i in items if i["text"].startswith("note: The berths are stored in Post"))
@@ -164,7 +164,7 @@ def test_a_long_answer_is_shortened_around_the_judged_statement() -> None:
     assert len(cut) < 3100
 
 
-def test_items_do_not_reveal_the_kind_of_run_they_come_from(replayed: Path) -> None:
+def test_items_to_judge_do_not_reveal_the_kind_of_run_they_come_from(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
     keys = lines_of(replayed / "out" / "keys.jsonl")
     record = next(k for k in keys if k["kind"] == "record")["record"]
@@ -192,7 +192,7 @@ def test_stretches_are_drawn_from_fitting_sessions(data: Path, noted: Path, tmp_
     assert "Counting" not in (tmp_path / "out" / "ines+boats.conversation.md").read_text("utf-8")
 
 
-def test_a_sample_is_drawn_from_each_kind_and_reported(
+def test_a_sample_of_each_kind_of_item_is_drawn_and_its_size_is_reported(
     data: Path, noted: Path, tmp_path: Path
 ) -> None:
     ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3, "--notes", noted)
@@ -205,7 +205,7 @@ def test_a_sample_is_drawn_from_each_kind_and_reported(
     assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
 
 
-def test_a_placeholder_becomes_the_id_that_was_shown_with_its_text(
+def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
     data: Path, tmp_path: Path
 ) -> None:
     dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
@@ -229,7 +229,7 @@ def test_a_placeholder_that_was_never_shown_fails_with_its_line(data: Path, tmp_
     assert f"left out: {where}" in lenient.stdout
 
 
-def test_notes_for_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) -> None:
+def test_notes_for_a_turn_that_does_not_exist_are_an_error(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(MONDAY, 9, "Noted rule: Berths are numbered."))
 
     ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
@@ -284,7 +284,7 @@ def figures(shown: str) -> dict[str, str]:
     return {line[:44].strip(): line[44:] for line in shown.splitlines()[3:]}
 
 
-def test_figures_are_shares_of_the_judged_items(tmp_path: Path) -> None:
+def test_figures_are_computed_as_shares_of_the_judged_items(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
 
     shown = run("--out", tmp_path, "--verdicts", verdicts).stdout
@@ -350,7 +350,7 @@ def test_the_language_of_a_session_is_that_of_its_prompts(prompt: str, language:
     assert language_of({"turns": [{"prompt": prompt, "blocks": []}]}) == language
 
 
-def test_figures_count_stored_points_and_stored_corrections(tmp_path: Path) -> None:
+def test_figures_show_how_many_settled_points_and_corrections_were_stored(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
     grades = [("Y", False), ("P", False), ("N", True), ("Y", True)]
     said = (

@@ -33,7 +33,7 @@ def told(*texts: str) -> Ids:
     return ids
 
 
-def test_an_injected_block_is_split_into_memories_debt_and_protocol() -> None:
+def test_an_injected_block_is_split_into_memories_review_debt_and_note_protocol() -> None:
     parts = block_parts(BLOCK)
 
     assert parts.memories.endswith("yarn is not noted anywhere.\n</memory-fabric>")
@@ -61,14 +61,14 @@ def test_text_resolves_to_the_id_before_it_on_the_same_line(words: str, id_: str
     assert ids.resolved(f"Dropped: {{id:{words}}}") == f"Dropped: {id_}"
 
 
-def test_the_most_recently_shown_line_decides_the_id() -> None:
+def test_a_text_shown_twice_resolves_to_the_id_of_the_newest_line() -> None:
     ids = told("- [1630ad9a] Use a package manager.", "- [277bd2e0] Use a package manager.")
 
     assert ids.resolved("{id:Use a package manager}") == "277bd2e0"
 
 
 @pytest.mark.parametrize("words", ["paint the hull", "", "Recent Project Decisions"])
-def test_text_on_no_line_with_an_id_is_not_resolved(words: str) -> None:
+def test_a_text_that_no_line_shows_with_an_id_is_not_resolved(words: str) -> None:
     with pytest.raises(Unresolved):
         told(BLOCK).resolved(f"{{id:{words}}}")
 

@@ -41,7 +41,7 @@ def test_every_command_has_a_row_or_a_reason_for_its_absence(large: Any, tmp_pat
 @pytest.mark.parametrize(
     ("small", "large_s", "more"), [(0.3, 0.3, None), (0.3, 20.2, 200), (0.2, 2.2, 100)]
 )
-def test_growth_is_computed_without_the_start_time(
+def test_growth_of_command_times_excludes_the_start_time_of_python(
     large: Any, small: float, large_s: float, more: float | None
 ) -> None:
     found = large.growth(small, large_s, 0.2)
@@ -73,7 +73,7 @@ def test_an_interrupted_run_is_rolled_back_before_the_next(large: Any, tmp_path:
     assert measured == "before"
 
 
-def test_a_small_run_prints_parts_of_the_file_and_a_row_for_each_command() -> None:
+def test_a_small_run_reports_the_parts_of_the_database_and_each_command() -> None:
     sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--no-hooks", "--json")
 
     done = subprocess.run(

@@ -91,7 +91,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Played, lis
     played.replay.kill()
 
 
-def test_a_packet_shows_the_injected_text_based_on_notes_of_earlier_turns(
+def test_each_turn_shows_the_text_injected_because_of_notes_of_earlier_turns(
     told: tuple[Played, list[str]],
 ) -> None:
     _, (first, second, third, fourth, _) = told
@@ -126,7 +126,7 @@ def test_the_replay_ends_with_items_of_records_from_notes(told: tuple[Played, li
     assert quotation == NOTED
 
 
-def test_the_conversation_for_listing_points_omits_injected_text_and_notes(
+def test_the_exported_conversation_contains_no_injected_text_and_no_notes(
     told: tuple[Played, list[str]],
 ) -> None:
     played, _ = told

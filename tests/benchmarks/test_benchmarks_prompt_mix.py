@@ -12,7 +12,7 @@ from processes import quantile  # noqa: E402
 from workloads.prompt_forms import FORMS, MAX_CHARS, mix  # noqa: E402
 
 
-def test_every_form_has_its_share_and_the_seed_determines_the_prompts() -> None:
+def test_each_form_of_prompt_has_its_share_and_the_seed_determines_the_prompts() -> None:
     prompts = mix(300, entities=100)
 
     forms = [prompt.form for prompt in prompts]
@@ -30,7 +30,7 @@ def test_prompts_are_as_long_as_those_of_real_conversations() -> None:
     assert max(lengths) <= MAX_CHARS
 
 
-def test_a_template_is_filled_until_no_field_is_left() -> None:
+def test_every_field_of_a_template_is_filled() -> None:
     texts = [prompt.text for prompt in mix(600, entities=100)]
 
     fields = ("{s}", "{t}", "{n}", "{fn}", "{file}", "{part}", "{name}", "{what}", "{err}")

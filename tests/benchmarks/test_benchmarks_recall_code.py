@@ -62,7 +62,7 @@ def test_every_project_has_enough_memories_to_make_ranking_matter(known: Any) ->
         assert len(known.asked("all", [project])) >= 15, project
 
 
-def test_names_are_unique_and_answers_and_traps_are_in_their_own_project(
+def test_names_are_unique_and_a_question_has_its_memories_in_its_own_project(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     assert len(by_id) == len(known.memories)
@@ -103,7 +103,7 @@ def test_the_newer_of_two_facts_is_the_answer_and_the_older_the_past_value(
             assert [by_id[name].replaces for name in newer] == list(older), question.id
 
 
-def test_traps_are_both_older_and_newer_than_their_answers(
+def test_misleading_memories_are_both_older_and_newer_than_the_answers(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     older = [
@@ -116,7 +116,7 @@ def test_traps_are_both_older_and_newer_than_their_answers(
     assert 0.3 < sum(older) / len(older) < 0.7
 
 
-def test_half_of_each_kind_is_held_out_by_a_hash(known: Any) -> None:
+def test_a_hash_selects_half_of_each_kind_of_question_as_held_out(known: Any) -> None:
     for kind in {question.kind for question in known.questions}:
         asked = [question for question in known.questions if question.kind == kind]
         asked.sort(key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
@@ -131,7 +131,7 @@ def test_memories_have_valid_types_and_scopes(known: Any) -> None:
         assert {kind for _, kind in memory.entities} <= ENTITY_TYPES, memory.id
 
 
-def test_nothing_in_the_set_would_be_redacted(known: Any) -> None:
+def test_no_text_of_the_benchmark_would_be_redacted(known: Any) -> None:
     for memory in known.memories:
         assert redact(memory.words) == memory.words, memory.id
 
@@ -142,7 +142,7 @@ def found(benchmark: Any, kind: str, pulled: str, pushed: str, **fields: Any) ->
     return benchmark.Found(question, tuple(pulled.split()), push)
 
 
-def test_figures_of_pull_are_computed_over_answerable_questions(benchmark: Any) -> None:
+def test_recall_at_k_and_mrr_are_computed_over_answerable_questions_only(benchmark: Any) -> None:
     asked = [
         found(benchmark, "exact", "g x y", "", gold=("g",)),
         found(benchmark, "exact", "x g y", "", gold=("g",)),
@@ -168,7 +168,7 @@ def test_figures_of_pull_are_computed_over_answerable_questions(benchmark: Any) 
         ("x t", False, True),
     ],
 )
-def test_a_trap_counts_if_ranked_before_the_answer_or_without_it(
+def test_a_wrong_memory_counts_if_it_ranks_above_the_answer_or_replaces_it(
     benchmark: Any, pushed: str, is_given: bool, is_trapped: bool
 ) -> None:
     one = found(benchmark, "near_miss", "", pushed, gold=("g",), trap=("t",))
@@ -176,7 +176,7 @@ def test_a_trap_counts_if_ranked_before_the_answer_or_without_it(
     assert (one.is_given, one.is_trapped) == (is_given, is_trapped)
 
 
-def test_noise_is_counted_among_unanswerable_questions_only(benchmark: Any) -> None:
+def test_noise_is_measured_only_with_unanswerable_questions(benchmark: Any) -> None:
     asked = [
         found(benchmark, "no_answer", "", "t", trap=("t",)),
         found(benchmark, "no_answer", "", ""),

@@ -26,7 +26,7 @@ OWN_FOLDERS = tuple(
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_every_kind_has_sixty_samples_and_there_are_more_harmless_texts(half: str) -> None:
+def test_each_kind_of_secret_has_sixty_samples_and_harmless_texts_are_more(half: str) -> None:
     planted, plain = redaction.samples(half), redaction.harmless(half)
 
     assert min(Counter(sample.kind for sample in planted).values()) >= 60
@@ -35,7 +35,7 @@ def test_every_kind_has_sixty_samples_and_there_are_more_harmless_texts(half: st
     assert len(plain) >= min(len(planted), 400)
 
 
-def test_the_two_halves_share_no_form() -> None:
+def test_the_tuning_half_and_the_held_out_half_share_no_form_of_secret() -> None:
     tune, held = HALVES[TUNE], HALVES[HELD]
 
     assert redaction.kinds(TUNE).keys() == redaction.kinds(HELD).keys()
@@ -51,7 +51,7 @@ def test_planted_credentials_are_in_the_text_and_no_placeholder_is_left() -> Non
     assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
 
 
-def test_the_set_of_daily_work_has_many_distinct_forms() -> None:
+def test_harmless_texts_from_daily_work_have_many_distinct_forms() -> None:
     planted, plain = redaction.samples(EVERYDAY, 2), redaction.harmless(EVERYDAY, 2)
     ours, others = _forms(SETS[EVERYDAY]), _forms(HALVES[TUNE]) | _forms(HALVES[HELD])
 
@@ -72,7 +72,7 @@ def test_the_samples_are_deterministic() -> None:
     assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
 
 
-def test_no_redaction_finds_nothing_and_deleting_all_text_over_redacts() -> None:
+def test_without_redaction_nothing_is_found_and_deleting_all_text_over_redacts() -> None:
     nothing = redaction.measured(list, HELD, 1)
     everything = redaction.measured(lambda texts: ["" for _ in texts], HELD, 1)
 
@@ -93,7 +93,7 @@ def test_no_redaction_finds_nothing_and_deleting_all_text_over_redacts() -> None
         (SHORT, "rest k3y7", False),
     ],
 )
-def test_eight_leaked_characters_of_a_credential_count_as_a_miss(
+def test_a_credential_counts_as_missed_if_eight_of_its_characters_remain(
     part: str, cleaned: str, found: bool
 ) -> None:
     assert redaction.is_found(redaction.Sample("a", (part,), ""), cleaned) is found

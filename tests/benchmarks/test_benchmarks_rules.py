@@ -59,7 +59,7 @@ def test_a_replaced_rule_counts_only_if_it_is_shown_as_current(line: str, curren
     assert is_told_as_current(f"Rules\n{line}", OLD, [NEW, OTHER]) is current
 
 
-def test_the_line_of_a_current_rule_does_not_count_for_a_similar_rule() -> None:
+def test_a_line_that_states_one_rule_does_not_count_for_a_similar_rule() -> None:
     told = "- Always use CamelCase for ship names."
 
     assert is_told(told, CASE)
@@ -89,7 +89,7 @@ def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
     assert line == f'{rule} Instead of: 1630ad9a. From: "{said}"'
 
 
-def test_runs_with_and_without_notes_report_what_a_new_session_was_given(tmp_path: Path) -> None:
+def test_runs_with_and_without_notes_report_which_rules_a_new_session_gets(tmp_path: Path) -> None:
     data = tmp_path / "rules.json"
     data.write_text(json.dumps(DATA), "utf-8")
 

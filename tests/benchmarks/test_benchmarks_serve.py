@@ -29,7 +29,7 @@ def test_texts_are_distinct_even_beyond_the_known_sentences(module: Any) -> None
     assert len(set(prose.texts(number))) == number
 
 
-def test_entities_contain_all_texts_with_ten_each(module: Any) -> None:
+def test_texts_are_divided_among_entities_with_ten_observations_each(module: Any) -> None:
     found = list(module("workloads.prose").entities(95))
     assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
     assert len({one["name"] for one in found}) == len(found)
@@ -44,7 +44,7 @@ def test_questions_are_sentences_determined_by_the_seed(module: Any) -> None:
     assert not set(prose.questions(200, 2)) & set(asked)
 
 
-def test_even_load_has_one_time_per_question_and_bursts_one_for_all_clients(module: Any) -> None:
+def test_evenly_spread_questions_are_sent_one_by_one_and_bursts_all_at_once(module: Any) -> None:
     serve = module("serve")
     evenly = [serve.EVENLY.at_s(number) for number in range(3)]
     together = [serve.BURSTS.at_s(number) for number in range(2 * serve.BURSTS.clients)]

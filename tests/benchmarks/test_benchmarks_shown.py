@@ -33,7 +33,7 @@ def test_each_text_is_shown_and_the_table_sums_its_tokens() -> None:
     assert abs(whole - sum(empty[1:]) - sum(session)) <= 4
 
 
-def test_notes_instructions_and_tool_names_cost_at_most_300_tokens_per_session() -> None:
+def test_the_constant_texts_of_a_session_cost_at_most_300_tokens() -> None:
     table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
     counted = ("the request for notes, at", "instructions of the MCP server", "names of its")
 

@@ -74,13 +74,13 @@ def test_a_small_soak_reports_its_checks_and_writes_a_row_for_each_month(tmp_pat
         (statement(ended="replaced"), f"- [note · said before 5e6f7a8b] {TEXT}", "marked"),
     ],
 )
-def test_a_line_is_false_if_its_statement_ended_without_a_mention(
+def test_an_injected_line_is_false_if_its_statement_no_longer_holds_and_is_unmarked(
     said: Statement | None, line: str, expected: str
 ) -> None:
     assert soak.verdict(said, line) == expected
 
 
-def test_a_line_matches_the_longest_statement_or_quotation_it_contains() -> None:
+def test_an_injected_line_belongs_to_the_longest_statement_that_it_contains() -> None:
     short, long = statement("The limit is 3"), statement("The limit is 30")
     quoted = Statement("ines/boats", "rule", "Ask first", USER, 1.0, quotation="Ask me before that")
 
@@ -95,7 +95,7 @@ def test_a_simulated_year_is_determined_by_its_seed() -> None:
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_a_replacement_is_a_later_statement_about_the_same_subject() -> None:
+def test_a_statement_is_replaced_by_a_later_statement_about_the_same_subject() -> None:
     statements = played(1).statements
     replaced = [s for s in statements if s.after]
 

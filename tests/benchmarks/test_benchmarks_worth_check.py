@@ -32,7 +32,7 @@ def said(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def test_a_repeated_call_is_not_followed_and_only_later_sessions_name_a_decision(
+def test_repeating_a_blocked_call_means_that_its_rule_was_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = "Noted decision: Invoices are rounded half-even per line item."

@@ -91,12 +91,12 @@ def test_hidden_tests_accept_the_naive_solution_only_without_a_recorded_fact(
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "old.patch") for task in WITH_OLD])
-def test_hidden_tests_refuse_a_solution_by_the_older_fact(task: str, solved: Path) -> None:
+def test_hidden_tests_reject_a_solution_based_on_the_outdated_fact(task: str, solved: Path) -> None:
     assert not hidden_tests_pass(task, solved)
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, None) for task in IDS])
-def test_hidden_tests_refuse_files_without_any_solution(task: str, solved: Path) -> None:
+def test_hidden_tests_reject_the_unsolved_repository(task: str, solved: Path) -> None:
     runs = [
         subprocess.run([sys.executable, *argv[1:]], cwd=solved, capture_output=True, timeout=60)
         for argv in read(task)["commands"]
@@ -105,7 +105,7 @@ def test_hidden_tests_refuse_files_without_any_solution(task: str, solved: Path)
     assert any(done.returncode for done in runs)
 
 
-def test_each_stratum_has_five_tasks_and_each_repository_ten() -> None:
+def test_each_category_has_five_tasks_and_each_repository_has_ten() -> None:
     tasks = [read(task) for task in IDS]
 
     assert Counter(task["stratum"] for task in tasks) == dict.fromkeys(STRATA, 5)
@@ -124,7 +124,7 @@ def test_a_prompt_is_short_and_does_not_mention_the_recorded_facts(task: str) ->
 
 
 @pytest.mark.parametrize("task", IDS)
-def test_facts_old_facts_and_conversation_match_the_stratum(task: str) -> None:
+def test_facts_outdated_facts_and_conversation_match_the_category_of_the_task(task: str) -> None:
     data = read(task)
     facts, old = data.get("facts", []), data.get("old", [])
     matters = data["stratum"] in ("present", "changed")

@@ -17,14 +17,14 @@ from coding_tasks.sets import STRATA, Note, own
 LEARN = [task for task in own() if task.half == "learn"]
 
 
-def test_each_stratum_has_tasks_in_both_halves() -> None:
+def test_each_category_of_tasks_is_in_both_halves() -> None:
     halves = {(task.stratum, task.half) for task in own()}
 
     assert halves == {(stratum, half) for stratum in STRATA for half in ("learn", "held")}
 
 
 @pytest.mark.parametrize("plan", [experiment.PILOT, experiment.HELD])
-def test_each_task_is_solved_once_per_column_and_no_solver_sees_it_twice(
+def test_each_task_is_solved_once_per_arm_and_no_solver_gets_a_task_twice(
     plan: dict[str, int],
 ) -> None:
     tasks = own()
@@ -38,7 +38,7 @@ def test_each_task_is_solved_once_per_column_and_no_solver_sees_it_twice(
     assert all(len(cells) <= experiment.BATCH for cells in solvers)
 
 
-def test_a_solver_who_sees_every_fact_gets_no_other_arm() -> None:
+def test_a_solver_of_the_arm_with_all_facts_gets_tasks_of_no_other_arm() -> None:
     solvers = list(experiment._square(own(), experiment.HELD, seed=3))
 
     mixed = [{arm for _, arm, _ in cells} for cells in solvers]

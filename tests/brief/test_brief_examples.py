@@ -132,7 +132,7 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(client: Simul
     ]
 
 
-def test_br5_the_cross_validated_one_of_two_equal_memories_ranks_first(
+def test_br5_of_two_equal_memories_the_cross_validated_memory_ranks_first(
     client: SimulatedClient,
 ) -> None:
     shared = "The nightly export compresses its archives with zstd before upload"
@@ -317,7 +317,7 @@ def test_br19_a_filtered_recall_is_labelled_and_never_falls_back_to_all_memories
         ("Which import batch size do I prefer?", "preference", "preference"),
     ],
 )
-def test_br1_the_kind_asked_for_ranks_first_among_equal_memories(
+def test_br1_the_type_that_a_question_asks_for_ranks_first_among_equal_memories(
     client: SimulatedClient, question: str, intent: str, first: str
 ) -> None:
     for kind in ("problem", "preference", "decision", "problem", "preference"):
@@ -361,7 +361,7 @@ def test_br3_the_same_statement_twice_in_one_session_is_cross_validated(
     assert hit["metadata"]["cross_validated"] is True
 
 
-def test_br3_a_lower_threshold_merges_more(client: SimulatedClient) -> None:
+def test_br3_a_lower_similarity_threshold_merges_more_results(client: SimulatedClient) -> None:
     client.fire(
         "PostToolUse",
         **entities(

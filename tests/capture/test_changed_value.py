@@ -43,18 +43,18 @@ ADDITIVE = [
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGED)
-def test_another_value_of_the_same_subject_is_a_change(old: str, new: str) -> None:
+def test_a_different_value_of_the_same_subject_is_detected_as_a_change(old: str, new: str) -> None:
     assert is_changed(sentences(old), sentences(new))
     assert is_changed(sentences(new), sentences(old))
 
 
 @pytest.mark.parametrize(("one", "other"), ADDITIVE)
-def test_statements_that_are_compatible_are_not_a_change(one: str, other: str) -> None:
+def test_compatible_statements_are_not_detected_as_a_change(one: str, other: str) -> None:
     assert not is_changed(sentences(one), sentences(other))
     assert not is_changed(sentences(other), sentences(one))
 
 
-def test_a_later_sentence_counts_if_the_first_ones_share_a_subject() -> None:
+def test_a_changed_value_may_be_in_a_later_sentence_about_the_same_subject() -> None:
     first = "Voucher codes are upper case."
     a, b = (
         "Without a prefix, use the default prefix VC.",
@@ -66,5 +66,5 @@ def test_a_later_sentence_counts_if_the_first_ones_share_a_subject() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "...", "is", ": 3", "x" * 5000, "(" * 300])
-def test_unusual_texts_can_be_compared(text: str) -> None:
+def test_comparing_unusual_texts_raises_no_error(text: str) -> None:
     assert not is_changed(sentences(text), sentences(f"{text} is 3"))

@@ -20,7 +20,7 @@ from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, STORED_FROM
 CLASSES = (CANDIDATE, NOTE, STATED, USER_NOTE, PURPOSE)
 
 
-def test_only_statements_of_the_user_reach_the_confidence_for_memory_md() -> None:
+def test_only_statements_of_the_user_have_enough_confidence_for_memory_md() -> None:
     assert CANDIDATE_FROM <= CANDIDATE < STORED_FROM <= BASE < NOTE < PROMOTED_FROM <= STATED
 
 

@@ -214,11 +214,11 @@ def told(memory: Memory, text: str) -> str:
     return for_everybody(Record("note", text, scope="global"), memory).what
 
 
-def test_general_best_practice_is_left_unchanged(memory: Memory) -> None:
+def test_a_sentence_of_general_advice_is_left_unchanged(memory: Memory) -> None:
     assert [text for text in HARMLESS if told(memory, text) != text] == []
 
 
-def test_every_name_is_removed_or_the_sentence_is_refused(memory: Memory) -> None:
+def test_a_global_sentence_loses_every_name_or_is_refused(memory: Memory) -> None:
     left = {}
     for text, names in TELLING.items():
         try:
@@ -254,7 +254,7 @@ def test_a_name_is_replaced_by_its_kind(memory: Memory, text: str, cleaned: str)
     assert told(memory, text) == cleaned
 
 
-def test_a_refusal_lists_the_words_and_a_term_in_backticks_is_accepted(memory: Memory) -> None:
+def test_a_refusal_lists_possible_names_and_a_word_in_backticks_is_accepted(memory: Memory) -> None:
     with pytest.raises(BadInput, match="this may name somebody: Zephyrine") as refused:
         told(memory, "Run the Zephyrine checks first.")
 

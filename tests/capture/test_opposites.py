@@ -105,7 +105,7 @@ def test_a_record_that_is_not_clearly_opposite_is_not_reported(new: Record, old:
     assert opposed(old, [new]) == []
 
 
-def test_a_few_opposites_are_listed_by_similarity_and_then_newest_first() -> None:
+def test_opposites_are_limited_and_sorted_by_similarity_and_then_by_age() -> None:
     known = [
         said(f"Redis for sessions lost logins in run {n}", FAILED, at=f"2026-01-0{n}")
         for n in range(1, 6)
@@ -116,7 +116,7 @@ def test_a_few_opposites_are_listed_by_similarity_and_then_newest_first() -> Non
     assert found == known[: -MAX_SHOWN - 1 : -1]
 
 
-def test_a_line_shows_day_outcome_text_and_id() -> None:
+def test_an_opposed_record_is_shown_with_date_outcome_text_and_id() -> None:
     record = OFFSET_FAILED._replace(id="0000-1a2b3c4d", created_at="2026-01-03T10:00:00Z")
 
     assert as_line(record) == f"earlier, 2026-01-03: failed: {record.what} (1a2b3c4d)"
@@ -126,7 +126,7 @@ def test_a_line_shows_day_outcome_text_and_id() -> None:
     assert "from bob as claimed, unverified" in as_line(shared)
 
 
-def test_current_records_are_found_as_opposites_and_ended_ones_are_not(tmp_path: Path) -> None:
+def test_only_current_records_are_reported_as_opposites(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     old = memory.remember(OFFSET_FAILED, USER)
     assert old is not None

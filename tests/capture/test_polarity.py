@@ -69,13 +69,13 @@ def test_moving_away_from_a_tool_is_recognised_in_every_language_of_capture(text
 
 
 @pytest.mark.parametrize("text", MEANT)
-def test_comparisons_and_answers_are_not_negations(text: str) -> None:
+def test_a_comparison_or_an_answer_with_no_is_not_a_negation(text: str) -> None:
     assert not is_denied(text)
     assert not is_left(text)
 
 
 @pytest.mark.parametrize("text", [*DENIED, *LEFT, "Meet in Berlin", "Hire Alice Smith as lead"])
-def test_negations_departures_towns_and_persons_yield_no_choice_relation(
+def test_negations_abandoned_tools_towns_and_people_yield_no_choice_relation(
     text: str, tmp_path: Path
 ) -> None:
     memory = open_memory(tmp_path)
@@ -109,7 +109,7 @@ def test_a_decision_to_use_something_yields_a_choice_relation(tmp_path: Path) ->
         "We dropped Redis for session-caching",
     ],
 )
-def test_no_relation_is_extracted_from_a_negated_clause_or_a_departure(text: str) -> None:
+def test_no_relation_is_extracted_if_a_clause_denies_or_abandons_something(text: str) -> None:
     assert extract(text)[1] == ()
 
 

@@ -305,7 +305,7 @@ def test_relations_are_extracted_with_high_precision_and_ninety_percent_recall()
 
 
 @pytest.mark.parametrize("text", NOTHING)
-def test_questions_conditions_negations_and_talk_yield_no_relation(text: str) -> None:
+def test_questions_conditions_negations_and_remarks_yield_no_relation(text: str) -> None:
     assert relations_in(text) == set()
 
 

@@ -15,7 +15,7 @@ def move(shell: Shell, name: str, domain: str) -> None:
     connection.close()
 
 
-def test_domains_without_a_memory_say_so_with_exit_code_3(shell: Shell) -> None:
+def test_the_command_domains_reports_an_empty_memory_with_exit_code_3(shell: Shell) -> None:
     done = shell.run("domains")
 
     assert (done.status, done.out) == (3, "Nothing is stored here yet.\n")
@@ -171,7 +171,7 @@ def test_a_process_in_an_isolated_domain_sees_only_that_domain(shell: Shell) -> 
     assert "Backups" in asked("history", domain="legal")  # upkeep is a person's
 
 
-def test_the_user_in_an_isolated_folder_sees_every_domain(shell: Shell) -> None:
+def test_commands_of_the_user_in_an_isolated_folder_show_every_domain(shell: Shell) -> None:
     shell.remember("--domain", "ops", "Backups are kept for ten days")
     configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
 

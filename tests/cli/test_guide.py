@@ -61,12 +61,12 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
     return terminal.exitstatus, screen
 
 
-def test_every_command_of_the_page_is_run_here_or_with_the_client() -> None:
+def test_every_command_in_the_guide_is_tested_here_or_with_the_real_client() -> None:
     assert len(FROM_THE_FOLDER) == 13
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 
-def test_the_commands_of_the_page_work_in_their_order(reader: Shell) -> None:
+def test_the_commands_in_the_guide_work_in_their_order(reader: Shell) -> None:
     screens: dict[str, str] = {}
     for command in FROM_THE_FOLDER:
         folder = reader.project if "--settings project" in command else ROOT

@@ -75,7 +75,7 @@ def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
     assert done.status == 2 and str(path) in done.err and len(done.err.splitlines()) == 1
 
 
-def test_a_line_over_the_limit_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_line_over_the_size_limit_is_skipped_and_the_others_are_imported(tmp_path: Path) -> None:
     world = World(tmp_path)
     path = tmp_path / "memory.jsonl"
     huge = json.dumps({"type": "entity", "name": "x" * 5000, "entityType": "y"}) + "\n"

@@ -49,7 +49,7 @@ def test_standard_input_is_imported(shell: Shell) -> None:
     assert kept["file"] == "standard input"
 
 
-def test_lines_set_aside_are_listed_with_their_numbers(shell: Shell, source: Path) -> None:
+def test_invalid_lines_are_listed_with_their_numbers(shell: Shell, source: Path) -> None:
     source.write_text("{torn\n" + GRAPH + "\nnull\n", "utf-8")
 
     done = shell.run("import", "memory.jsonl")

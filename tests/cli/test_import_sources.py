@@ -123,7 +123,7 @@ def test_import_reports_that_no_sources_were_found(shell: Shell) -> None:
     assert done.out.startswith("Nothing to import for shop was found")
 
 
-def test_all_imports_other_projects_into_their_own_memories(shell: Shell, database: Path) -> None:
+def test_option_all_imports_each_project_into_its_own_memory(shell: Shell, database: Path) -> None:
     blog = worked_in(shell, shell.project.parent / "blog")
 
     one = imported(shell.run("import", str(database), "--all", "--json"))

@@ -297,7 +297,7 @@ def test_every_command_reports_a_home_that_is_a_file(shell: Shell, name: str) ->
     ],
 )
 @pytest.mark.parametrize("name", SOME)
-def test_commands_name_a_wrong_file_or_folder_without_a_traceback(
+def test_commands_report_a_wrong_file_or_folder_without_a_traceback(
     shell: Shell, name: str, wrong: Callable[[Shell], dict[str, str]]
 ) -> None:
     variables = wrong(shell)

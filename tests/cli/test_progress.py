@@ -98,7 +98,7 @@ def test_a_long_import_wipes_its_progress_bar_before_it_prints_the_result(shell:
     assert rest.rstrip().endswith(f"of {MANY} lines.")
 
 
-def test_a_short_import_shows_no_bar(shell: Shell) -> None:
+def test_a_short_import_shows_no_progress_bar(shell: Shell) -> None:
     write_graph(shell.project / "few.jsonl", 3)
 
     status, said = finish(start(shell, "import", "few.jsonl"))
@@ -106,7 +106,7 @@ def test_a_short_import_shows_no_bar(shell: Shell) -> None:
     assert status == 0 and "Importing" not in said
 
 
-def test_with_json_there_is_no_bar(shell: Shell) -> None:
+def test_with_option_json_no_progress_bar_is_shown(shell: Shell) -> None:
     write_graph(shell.project / "many.jsonl", MANY)
 
     status, said = finish(start_undelayed(shell, "import", "many.jsonl", "--json"))

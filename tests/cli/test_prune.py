@@ -52,7 +52,7 @@ def old(shell: Shell) -> Shell:
     return shell
 
 
-def test_stale_with_no_results_exits_3_and_shows_the_limits(shell: Shell) -> None:
+def test_the_command_stale_exits_3_without_results_and_shows_the_age_limits(shell: Shell) -> None:
     shell.remember(DECISION)
 
     done = shell.run("stale")
@@ -239,7 +239,7 @@ def test_prune_changes_nothing_without_a_yes_at_the_terminal(old: Shell, answer:
     assert old.run("export").out == before
 
 
-def test_yes_at_a_terminal_prunes_and_shows_the_undo_command(old: Shell) -> None:
+def test_answering_yes_at_a_terminal_prunes_and_shows_the_undo_command(old: Shell) -> None:
     terminal = start(old, "prune")
     terminal.expect("from memory")
 
@@ -250,7 +250,7 @@ def test_yes_at_a_terminal_prunes_and_shows_the_undo_command(old: Shell) -> None
     assert DECISION not in old.run("export").out
 
 
-def test_prune_keeps_an_entity_that_changed_during_the_question(shell: Shell) -> None:
+def test_prune_keeps_an_entity_that_changed_while_the_user_was_asked(shell: Shell) -> None:
     create(shell, entity("api", "component", "x"), entity("spa", "component", "y"))
     age(shell.database, 100)
     terminal = start(shell, "prune")

@@ -65,7 +65,7 @@ def test_listing_an_empty_queue_creates_no_database(shell: Shell) -> None:
     assert not list(shell.memory.glob("projects/*/graph.db"))
 
 
-def test_the_list_shows_waiting_texts_and_dead_texts_with_their_errors(
+def test_the_queue_lists_waiting_texts_and_failed_texts_with_their_errors(
     shell: Shell, memory: Memory
 ) -> None:
     broken, waiting = dead(memory, "much too odd"), send(memory, domain="legal")
@@ -110,7 +110,7 @@ def test_show_prints_the_received_text_and_the_records_made_of_it(
     assert record.status == 0
 
 
-def test_show_hides_a_secret_that_was_stored_before_its_rule_existed(
+def test_queue_show_hides_a_secret_stored_before_its_redaction_rule_existed(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = send(memory, "the key is KEY", key_decisions=("use KEY",))
@@ -126,7 +126,7 @@ def test_show_hides_a_secret_that_was_stored_before_its_rule_existed(
         assert secret not in shown.out
 
 
-def test_dead_texts_are_retried_by_id_or_all_at_once(shell: Shell, memory: Memory) -> None:
+def test_failed_texts_are_retried_by_id_or_all_at_once(shell: Shell, memory: Memory) -> None:
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])
     assert (done.status, done.err) == (0, "")

@@ -30,7 +30,7 @@ def test_br_6_recall_json_has_the_required_fields(filled: Shell) -> None:
     )
 
 
-def test_recall_shows_people_a_table_with_ids(filled: Shell) -> None:
+def test_recall_in_a_terminal_shows_a_table_with_ids(filled: Shell) -> None:
     done = filled.run("recall", "pagination")
 
     assert done.out.splitlines()[0].split() == ["score", "kind", "date", "id", "memory"]
@@ -117,7 +117,7 @@ def test_an_unreadable_note_is_reported_and_other_results_remain(filled: Shell) 
         assert "not searched: native (latin.md): it is not UTF-8 text" in done.err
 
 
-def test_load_prints_the_text_that_a_session_starts_with(filled: Shell) -> None:
+def test_the_command_load_prints_the_text_injected_at_a_session_start(filled: Shell) -> None:
     done = filled.run("load")
 
     assert "## Recent Project Decisions" in done.out
@@ -167,7 +167,7 @@ def test_why_lists_the_session_and_agent_that_received_a_record(filled: Shell) -
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
 
 
-def test_explain_shows_the_scores_and_why_a_prompt_gets_nothing(filled: Shell) -> None:
+def test_recall_explain_shows_scores_and_why_a_prompt_gets_no_memory(filled: Shell) -> None:
     told = filled.run("recall", "--explain", "which pagination for list endpoints?")
 
     assert "1. " in told.out and DECISION in told.out

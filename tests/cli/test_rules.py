@@ -76,7 +76,7 @@ def test_each_effect_can_be_set_and_undone(shell: Shell) -> None:
     assert effects(shell) == {id_: ["deny"]}
 
 
-def test_a_lifted_rule_binds_nothing_until_its_effect_is_set_again(shell: Shell) -> None:
+def test_a_lifted_rule_applies_to_no_call_until_its_effect_is_set_again(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
 
     assert shell.run("rules", "lift", id_).status == 0
@@ -89,7 +89,7 @@ def test_a_lifted_rule_binds_nothing_until_its_effect_is_set_again(shell: Shell)
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_denying_an_unbound_rule_says_how_to_bind_it(shell: Shell) -> None:
+def test_denying_a_rule_without_a_bound_call_explains_how_to_bind_it(shell: Shell) -> None:
     id_ = keep(shell, "Lists are paged by cursors", "working on lists")
 
     done = shell.run("rules", "deny", id_)
@@ -118,7 +118,7 @@ def test_remember_prints_the_bindings_of_a_new_rule(shell: Shell) -> None:
     assert "binds no call" in unbound.out
 
 
-def test_the_required_checks_of_a_rule_can_be_set_changed_and_removed(shell: Shell) -> None:
+def test_commands_required_by_a_rule_can_be_set_changed_and_removed(shell: Shell) -> None:
     done = shell.run(
         "remember", "Tests pass before commits", "--type", "rule", "--when", "commit",
         "--first", "`make check`", "--json",
@@ -147,7 +147,7 @@ def test_the_required_checks_of_a_rule_can_be_set_changed_and_removed(shell: She
         (("--when", "working on lists", "--first", "pytest"), "--when"),
     ],
 )
-def test_required_checks_that_cannot_be_enforced_are_refused_with_a_remedy(
+def test_required_commands_that_cannot_be_enforced_are_refused_with_a_remedy(
     shell: Shell, options: tuple[str, ...], named: str
 ) -> None:
     done = shell.run("remember", "Tests pass before commits", "--type", "rule", *options)
@@ -156,7 +156,7 @@ def test_required_checks_that_cannot_be_enforced_are_refused_with_a_remedy(
     assert shell.run("rules").status == 3
 
 
-def test_an_unbound_rule_cannot_have_required_checks(shell: Shell) -> None:
+def test_a_rule_that_is_bound_to_no_call_cannot_have_required_commands(shell: Shell) -> None:
     id_ = keep(shell, STYLE, "")
 
     done = shell.run("edit", id_, "--first", "pytest")

@@ -125,7 +125,7 @@ def test_the_demo_fails_without_the_plugin_folder(bare: dict[str, str], tmp_path
     assert "hooks.json" in done.stderr
 
 
-def test_without_a_usable_python_the_demo_prints_a_remedy(tmp_path: Path) -> None:
+def test_without_a_supported_python_the_demo_prints_a_remedy(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("dirname", "sh"):

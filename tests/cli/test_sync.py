@@ -121,7 +121,7 @@ def test_br_17_a_damaged_database_makes_only_the_graph_unavailable(
     assert "repair" in json.dumps(done.json["tiers"][0]["findings"])
 
 
-def test_br_17_notes_that_the_client_disabled_are_unavailable_with_the_reason(
+def test_br_17_a_disabled_memory_md_tier_is_unavailable_with_the_reason(
     filled: Shell,
 ) -> None:
     done = filled.run("status", "--json", CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
@@ -246,7 +246,7 @@ def test_project_shows_its_identity(shell: Shell) -> None:
     assert found["id"] in shell.run("project").out
 
 
-def test_off_here_stops_capture_here_until_on_here(shell: Shell) -> None:
+def test_off_here_stops_capture_in_this_project_until_on_here(shell: Shell) -> None:
     off = shell.run("off", "--here", "--write")
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")
@@ -269,7 +269,7 @@ def test_off_reports_what_was_already_off(shell: Shell) -> None:
     assert shell.run("off", "--json").json["changed"] == []
 
 
-def test_on_here_warns_when_memory_is_still_off_everywhere(shell: Shell) -> None:
+def test_on_here_warns_if_memory_is_still_off_for_all_projects(shell: Shell) -> None:
     shell.run("off")
 
     done = shell.run("on", "--here")

@@ -61,12 +61,12 @@ def test_different_or_too_few_words_do_not_match(quotation: str, prompt: str) ->
     assert found(quotation, prompt, sentence="Push to main.") == Found()
 
 
-def test_four_words_are_enough() -> None:
+def test_a_quotation_of_four_words_is_found() -> None:
     assert found("to main on Fridays", "push to main on Fridays please").words
 
 
 @pytest.mark.parametrize("answer", ["ok sounds good, do it", "va bene", "3."])
-def test_a_prompt_that_only_answers_is_not_quoted(answer: str) -> None:
+def test_a_prompt_that_only_answers_a_question_is_not_a_quotation(answer: str) -> None:
     reply = found(answer, answer, sentence="Push to main.")
     assert (reply.words, reply.answer) == ("", answer)
 
@@ -205,7 +205,7 @@ def test_a_prompt_that_only_agrees_is_recognised_as_assent(prompt: str) -> None:
 @pytest.mark.parametrize(
     "prompt", ["", "?", "yes but never on Fridays", "use redis", "no", "mach das nicht", "不要"]
 )
-def test_a_prompt_that_says_more_is_not_an_assent(prompt: str) -> None:
+def test_a_prompt_that_does_more_than_agree_is_not_an_assent(prompt: str) -> None:
     assert not is_assent(prompt)
 
 
@@ -274,7 +274,7 @@ def test_pasted_text_and_messages_of_the_client_do_not_count_as_typed(prompt: st
         "모든 저장소에서 pnpm 사용",
     ],
 )
-def test_a_quotation_with_words_for_everywhere_applies_to_all_projects(words: str) -> None:
+def test_a_quotation_that_says_always_or_everywhere_applies_to_all_projects(words: str) -> None:
     assert says_everywhere(words)
 
 
@@ -288,7 +288,7 @@ def test_a_quotation_with_words_for_everywhere_applies_to_all_projects(words: st
         "not in all projects",
     ],
 )
-def test_a_quotation_without_words_for_everywhere_applies_to_this_project(words: str) -> None:
+def test_a_quotation_without_always_or_everywhere_applies_to_this_project(words: str) -> None:
     assert not says_everywhere(words)
 
 

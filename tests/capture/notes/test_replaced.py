@@ -97,7 +97,7 @@ def test_a_sentence_that_begins_with_the_subject_of_a_record_concerns_it(
     assert not any(shared.is_about(said, record) for record in records.values())
 
 
-def test_a_sentence_sharing_only_common_first_words_does_not_concern_the_record(
+def test_a_sentence_that_shares_only_common_words_does_not_concern_a_record(
     stored: tuple[Shared, dict[str, Record]],
 ) -> None:
     shared, _ = stored

@@ -41,7 +41,7 @@ def test_an_empty_list_of_candidates_says_what_would_appear_in_it(shell: Shell) 
     assert shell.run("candidates", "--json").json == {"candidates": []}
 
 
-def test_a_candidate_is_listed_with_type_speaker_session_and_missing_parts(
+def test_a_candidate_is_listed_with_type_speaker_session_and_missing_details(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = hear(memory)

@@ -220,7 +220,7 @@ def test_the_global_scope_anonymises_a_memory_and_refuses_unknown_names(
     assert only(memory, other).scope == "team"
 
 
-def test_instead_of_supersedes_the_other_memory_and_undo_reopens_it(
+def test_option_instead_of_replaces_another_memory_and_undo_restores_it(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -235,7 +235,7 @@ def test_instead_of_supersedes_the_other_memory_and_undo_reopens_it(
     assert (only(memory, old).superseded_by, only(memory, new).what) == ("", NEW)
 
 
-def test_instead_of_ends_a_memory_of_another_scope(shell: Shell, memory: Memory) -> None:
+def test_option_instead_of_replaces_a_memory_of_another_scope(shell: Shell, memory: Memory) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember("--scope", "user", NEW)["id"]
 
     assert shell.run("edit", new, "--instead-of", old).status == 0
@@ -259,7 +259,7 @@ def test_changes_of_one_step_are_undone_together(shell: Shell, memory: Memory) -
     assert "undone already" in again.err
 
 
-def test_edit_refuses_what_is_not_an_editable_memory_and_says_why(
+def test_edit_refuses_an_item_that_cannot_be_edited_and_says_why(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -336,7 +336,7 @@ def test_in_an_isolated_domain_only_its_own_memories_can_be_edited(
     assert (only(memory, other).what, only(memory, own).domain) == (OLD, "legal")
 
 
-def test_purge_erases_the_text_from_before_an_edit(shell: Shell) -> None:
+def test_purge_also_erases_the_text_that_a_memory_had_before_an_edit(shell: Shell) -> None:
     id_ = shell.remember("Use Quibblefrotz for sessions")["id"]
     shell.run("edit", id_, "--text", "Use Valkey for sessions", "--scope", "user")
 

@@ -61,7 +61,7 @@ def test_commands_accept_the_last_four_digits_of_an_id(filled: Shell, command: s
     assert done.status == 0 and "cursor" in done.out
 
 
-def test_the_unknown_command_keep_is_answered_with_its_alternatives(shell: Shell) -> None:
+def test_the_command_keep_does_not_exist_and_its_error_suggests_alternatives(shell: Shell) -> None:
     done = shell.run("keep", "12345678")
 
     assert done.status == 2

@@ -171,7 +171,7 @@ def test_purge_refuses_the_option_step(shell: Shell, filled: dict[str, str]) -> 
     assert ("stale", filled["stale"]) in due(shell)
 
 
-def test_a_rule_bound_to_words_that_the_user_did_not_type_waits_for_confirmation(
+def test_a_rule_for_a_command_that_the_user_never_typed_needs_confirmation(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {WHEN: "deploy", UNSAID: ["deploy"]}

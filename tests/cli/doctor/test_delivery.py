@@ -107,7 +107,7 @@ def test_entries_of_the_ledger_are_compared_with_the_receipts() -> None:
     assert [(m.at, m.arrived) for m in found] == [(at(2), True), (at(5), False)]
 
 
-def test_one_delivered_line_of_a_hooks_output_counts_as_delivery() -> None:
+def test_one_line_in_the_transcript_proves_that_a_hooks_output_was_delivered() -> None:
     shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
     ledger = [
         Entry("s-1", "graph:analytics-db#12", "session", at(1)),
@@ -131,7 +131,7 @@ def test_a_delivered_observation_or_relation_is_recognised_by_its_entity() -> No
     assert [m.arrived for m in receipts.deliveries(ledger, [shown])] == [True, True, False]
 
 
-def test_ledger_entries_that_no_transcript_has_to_show_are_ignored() -> None:
+def test_ledger_entries_that_no_transcript_can_confirm_are_ignored() -> None:
     shown = show(said("user", ASKED, 5), said("assistant", "Hello.", 6), whole=False)
     ledger = [
         Entry("s-1", MEMORY, "prompt", at(7)),  # no answer yet

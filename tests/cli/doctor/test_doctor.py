@@ -51,7 +51,7 @@ def test_doctor_fix_does_not_change_the_clients_settings(enabled: Shell) -> None
     assert after == before
 
 
-def test_terminal_report_shows_areas_words_next_to_symbols_and_a_total(enabled: Shell) -> None:
+def test_the_report_in_a_terminal_shows_areas_labelled_symbols_and_a_total(enabled: Shell) -> None:
     enabled.database.chmod(0o644)
 
     done = enabled.run("doctor", PYTHONIOENCODING="utf-8")
@@ -64,7 +64,7 @@ def test_terminal_report_shows_areas_words_next_to_symbols_and_a_total(enabled: 
     assert "removed other users' rights on " in mended.out
 
 
-def test_a_terminal_without_unicode_gets_plain_symbols(shell: Shell) -> None:
+def test_a_terminal_without_unicode_gets_ascii_symbols(shell: Shell) -> None:
     done = shell.run("doctor", PYTHONIOENCODING="ascii:backslashreplace")
 
     assert "+ ok" in done.out and "✓" not in done.out and "\\u2713" not in done.out

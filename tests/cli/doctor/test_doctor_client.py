@@ -83,7 +83,7 @@ def test_the_remedy_for_missing_events_adds_them(shell: Shell, scope: str) -> No
     assert look(shell)["hook events"]["state"] == look(shell)["hooks"]["state"] == "ok"
 
 
-def test_a_complete_set_of_manual_hooks_is_ok(shell: Shell) -> None:
+def test_a_complete_set_of_manually_added_hooks_is_reported_as_ok(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
 
     checks = look(shell)
@@ -154,7 +154,7 @@ def test_differing_manual_hooks_run_twice_and_identical_ones_once(shell: Shell) 
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_disabling_all_hooks_is_a_fault(enabled: Shell, scope: str) -> None:
+def test_disabled_hooks_are_reported_as_a_fault(enabled: Shell, scope: str) -> None:
     configure(enabled, scope, disableAllHooks=True, enabledPlugins={PLUGIN: True})
 
     check = look(enabled)["hooks allowed"]
@@ -212,7 +212,7 @@ def test_a_manually_added_server_duplicates_the_plugins_server(enabled: Shell) -
         "mcp__plugin_memory-fabric_memory",
     ],
 )
-def test_a_rule_that_denies_our_tools_is_reported(enabled: Shell, rule: str) -> None:
+def test_a_permission_rule_that_denies_our_tools_is_reported(enabled: Shell, rule: str) -> None:
     configure(enabled, PROJECT, permissions={"deny": ["Bash(rm:*)", rule]})
 
     check = look(enabled)["permission rules"]
@@ -295,7 +295,7 @@ def test_the_version_of_the_client_is_read_from_its_newest_transcript(
         ({}, "no promptSource, turnOrigin, wakeupSource"),
     ],
 )
-def test_unknown_marks_on_prompts_are_reported_with_their_effect_on_trust(
+def test_unknown_origin_fields_of_prompts_are_reported_with_their_effect_on_trust(
     enabled: Shell, marks: dict[str, str], named: str
 ) -> None:
     check = newest_prompt(enabled, "2.2.0", **marks)
@@ -304,7 +304,7 @@ def test_unknown_marks_on_prompts_are_reported_with_their_effect_on_trust(
     assert "assistant's trust" in check["remedy"]
 
 
-def test_hooks_without_a_server_are_a_warning(shell: Shell) -> None:
+def test_hooks_without_a_running_server_are_reported_as_a_warning(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for("Stop"))
     found = look(shell)["servers"]
     assert found["state"] == "warning" and "memory-fabric setup" in found["remedy"]

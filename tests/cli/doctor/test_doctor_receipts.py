@@ -184,7 +184,7 @@ def test_sessions_from_before_the_installation_are_not_counted(decided: Shell) -
     assert check["state"] == "ok" and "1 session" in check["told"]
 
 
-def test_the_clients_installation_date_counts_when_no_hook_has_ever_run(decided: Shell) -> None:
+def test_without_any_hook_run_sessions_count_from_the_clients_installation(decided: Shell) -> None:
     plugins = decided.user_home / ".claude/plugins"
     plugins.mkdir(parents=True)
     entry = {"scope": "user", "installedAt": timestamp(time.time() - 60)}
@@ -197,7 +197,7 @@ def test_the_clients_installation_date_counts_when_no_hook_has_ever_run(decided:
     assert check["state"] == "fault" and "1 of 1 session" in check["told"]
 
 
-def test_missing_hooks_are_ok_while_memory_is_off(decided: Shell) -> None:
+def test_sessions_without_hooks_are_not_a_fault_while_memory_is_off(decided: Shell) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
     Conversation(decided, "session-2", hooked=False).asks(ASKED, "I do not know.")
     decided.run("off", "--here")

@@ -145,7 +145,7 @@ def test_the_first_session_in_a_renamed_folder_shows_the_old_path(desk: Desk) ->
     assert [record.what for record in desk.records()] == [SAID]
 
 
-def test_check_and_doctor_compare_the_registry_with_the_cards(desk: Desk) -> None:
+def test_check_and_doctor_compare_the_registry_with_the_projects_own_files(desk: Desk) -> None:
     desk.run("remember", SAID)
     home, other = str(desk.fabric_home), desk.project.parent / "other"
     other.mkdir()

@@ -233,7 +233,7 @@ def test_a_foreign_server_named_memory_makes_setup_write_nothing(shell: Shell) -
     assert not (shell.project / ".claude").exists()
 
 
-def test_in_user_scope_the_server_is_added_to_the_clients_own_file(
+def test_setup_in_user_scope_adds_the_server_to_the_clients_own_file(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
@@ -250,7 +250,7 @@ def test_in_user_scope_the_server_is_added_to_the_clients_own_file(
     assert json.loads(own.read_text("utf-8")) == {"numStartups": 4}
 
 
-def test_claude_config_dir_decides_where_the_clients_file_is(shell: Shell) -> None:
+def test_the_clients_file_is_in_the_folder_that_claude_config_dir_sets(shell: Shell) -> None:
     shell.run("setup", "--yes", CLAUDE_CONFIG_DIR=str(shell.user_home / "own"))
 
     assert (shell.user_home / "own" / ".claude.json").exists()
@@ -298,7 +298,7 @@ def test_setup_without_a_terminal_requires_yes(shell: Shell, settings: Path) -> 
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_the_shown_difference_hides_an_api_key_in_the_settings(
+def test_the_diff_shown_by_setup_hides_an_api_key_in_the_settings(
     shell: Shell, settings: Path, indent: int | None
 ) -> None:
     key = "sk-" + "ant-api03-" + "A1b2C3d4" * 11
