@@ -183,7 +183,7 @@ def test_items_of_two_replays_have_the_same_ids(
     assert again == first
 
 
-def test_stretches_are_drawn_from_fitting_sessions(data: Path, noted: Path, tmp_path: Path) -> None:
+def test_excerpts_come_only_from_eligible_sessions(data: Path, noted: Path, tmp_path: Path) -> None:
     drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
     run("--data", data, "--out", tmp_path / "out", *drawn)
 
@@ -218,7 +218,7 @@ def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
     assert told == [f"Dropped: {decided['id'][-8:]}"]
 
 
-def test_a_placeholder_that_was_never_shown_fails_with_its_line(data: Path, tmp_path: Path) -> None:
+def test_an_unknown_placeholder_is_an_error_with_its_line(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
 
     lenient = run("--data", data, "--out", tmp_path / "out", "--notes", notes, "--lenient")

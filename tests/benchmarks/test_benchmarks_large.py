@@ -29,7 +29,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_every_command_has_a_row_or_a_reason_for_its_absence(large: Any, tmp_path: Path) -> None:
+def test_every_command_is_measured_or_says_why_not(large: Any, tmp_path: Path) -> None:
     commands = large.large_commands
     samples = commands.Samples(("r",) * 5, ("e",) * 5, "operation", "session")
 

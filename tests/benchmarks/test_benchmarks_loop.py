@@ -111,7 +111,7 @@ def test_a_turn_without_an_answer_is_merged_with_the_next(told: tuple[Played, li
     assert second.index("Show me the crane.") < second.index("Go on, please.")
 
 
-def test_the_replay_ends_with_items_of_records_from_notes(told: tuple[Played, list[str]]) -> None:
+def test_records_made_from_notes_become_items_to_judge(told: tuple[Played, list[str]]) -> None:
     played, packets = told
 
     records = [item["text"] for item in played.items("record")]

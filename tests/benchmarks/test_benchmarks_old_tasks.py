@@ -21,7 +21,7 @@ def benchmark() -> Iterator[Any]:
         yield importlib.import_module("old_tasks")
 
 
-def test_new_prompts_lines_and_other_prompts_have_separate_shares(benchmark: Any) -> None:
+def test_shares_are_separate_for_old_tasks_shown_lines_and_other_prompts(benchmark: Any) -> None:
     found = [
         benchmark.Told("a", "s1", "- line", "s1"),
         benchmark.Told("b", "s2", "- line", "s1"),

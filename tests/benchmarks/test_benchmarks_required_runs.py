@@ -46,7 +46,7 @@ def test_the_hook_decides_each_sequence_of_calls_from_its_transcript(tmp_path: P
     assert len(decisions) > 10 and all(is_held == label for is_held, label in decisions)
 
 
-def test_the_figures_list_the_calls_that_were_not_held(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_lists_wrongly_allowed_calls(capsys: pytest.CaptureFixture[str]) -> None:
     required_runs.main(["limits"])
 
     out = capsys.readouterr().out

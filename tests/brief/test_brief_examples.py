@@ -221,7 +221,7 @@ def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedCl
     assert best["metadata"]["days_since"] > 90
 
 
-def test_br15_remember_accepts_success_failure_and_global(client: SimulatedClient) -> None:
+def test_br15_remember_accepts_success_failed_and_global(client: SimulatedClient) -> None:
     success = client.command(
         "remember", "--json", "--success", "Cursor-based pagination scales for 2M+ rows"
     )
@@ -414,7 +414,7 @@ def test_br7_a_recommendation_becomes_a_relation(client: SimulatedClient) -> Non
     ]
 
 
-def test_br9_a_missing_end_gets_its_type_from_the_vocabulary(client: SimulatedClient) -> None:
+def test_br9_an_entity_missing_from_a_relation_gets_a_known_type(client: SimulatedClient) -> None:
     client.fire(
         "PostToolUse",
         **relations(

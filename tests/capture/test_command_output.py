@@ -94,7 +94,7 @@ def test_the_line_with_the_error_is_found_in_command_output(output: str, line: s
         ("error: could not compile `shop` due to 2 previous errors", ""),
     ],
 )  # fmt: skip
-def test_a_signature_identifies_the_failure_or_is_empty(output: str, line: str) -> None:
+def test_the_signature_of_output_shows_its_failure_or_is_empty(output: str, line: str) -> None:
     assert signature(output) == line
 
 
@@ -118,7 +118,7 @@ def test_an_error_in_a_prompt_comes_from_pasted_output_and_not_from_prose() -> N
         ("", None),
     ],
 )
-def test_a_report_shows_passed_failed_or_nothing(output: str, passed: bool | None) -> None:
+def test_output_shows_success_failure_or_neither(output: str, passed: bool | None) -> None:
     assert outcome(output) is passed
 
 

@@ -100,7 +100,7 @@ def test_the_same_subject_with_the_opposite_outcome_is_opposed(new: Record, old:
 
 
 @pytest.mark.parametrize(("new", "old"), NOT_OPPOSITE.values(), ids=NOT_OPPOSITE)
-def test_a_record_that_is_not_clearly_opposite_is_not_reported(new: Record, old: Record) -> None:
+def test_a_record_with_no_opposite_outcome_is_not_reported(new: Record, old: Record) -> None:
     assert opposed(new, [old]) == []
     assert opposed(old, [new]) == []
 

@@ -60,7 +60,7 @@ def test_invalid_lines_are_listed_with_their_numbers(shell: Shell, source: Path)
     assert "line 5: it is not an object" in done.err
 
 
-def test_import_reports_name_variants_and_other_records(shell: Shell, source: Path) -> None:
+def test_import_reports_name_variants_and_unknown_records(shell: Shell, source: Path) -> None:
     rows = [
         {"type": "entity", "name": "API", "entityType": "t", "observations": []},
         {"type": "relation", "from": "API", "to": "nobody", "relationType": "knows"},

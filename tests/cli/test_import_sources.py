@@ -137,7 +137,7 @@ def test_option_all_imports_each_project_into_its_own_memory(shell: Shell, datab
     assert "blog: 1 change taken back." in back
 
 
-def test_a_name_shared_by_two_projects_needs_confirmation(shell: Shell, database: Path) -> None:
+def test_a_project_name_that_is_not_unique_needs_confirmation(shell: Shell, database: Path) -> None:
     other = worked_in(shell, shell.project.parent / "b" / "shop")
 
     looked = shell.run("import", str(database), "--dry-run")

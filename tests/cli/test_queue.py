@@ -147,7 +147,7 @@ def test_retry_refuses_a_processed_text(shell: Shell, memory: Memory) -> None:
     assert f"{id_[-8:]} is done and is not tried again." in done.err
 
 
-def test_drop_lists_its_texts_and_requires_yes(shell: Shell, memory: Memory) -> None:
+def test_queue_drop_lists_its_texts_and_requires_yes(shell: Shell, memory: Memory) -> None:
     id_ = dead(memory)
     asked = shell.run("queue", "drop", id_)
     assert asked.status == 2

@@ -112,7 +112,7 @@ def test_br_17_a_queue_over_its_limit_in_project_or_home_degrades_the_tiers(
         assert "memory-fabric sync" in graph["findings"][0]["remedy"]
 
 
-def test_a_torn_line_of_the_operations_journal_degrades_the_graph(filled: Shell) -> None:
+def test_an_incomplete_line_of_the_operations_journal_degrades_the_graph(filled: Shell) -> None:
     journal = filled.database.with_name("operations.jsonl")
     with journal.open("a", encoding="utf-8") as stream:
         stream.write("{torn\n")

@@ -15,7 +15,7 @@ def write(home: Path, name: str, text: str = "{}\n") -> Path:
     return path
 
 
-def test_other_sessions_are_counted_by_client(tmp_path: Path) -> None:
+def test_past_sessions_are_counted_separately_for_each_client(tmp_path: Path) -> None:
     roots = transcript_roots({"HOME": str(tmp_path)})
     own = write(tmp_path, ".claude/projects/-home-ann-shop/a.jsonl")
     assert earlier(roots, {str(own)}) == {}

@@ -41,7 +41,7 @@ def notes(other: OtherClient) -> dict[str, object]:
 
 
 @BOTH
-def test_stop_stores_the_turns_and_the_changed_files(tmp_path: Path, client: str) -> None:
+def test_a_stop_event_stores_new_turns_and_changed_files(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     other.converse()
 
@@ -81,7 +81,7 @@ def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_claude_code_captures_sessions_of_another_client(tmp_path: Path, client: str) -> None:
+def test_claude_code_reads_transcripts_of_another_client(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     other.fire("SessionStart")
     other.fire("UserPromptSubmit", prompt=PROMPT[client])

@@ -68,7 +68,7 @@ def store(opencode: OpenCode, record: Record) -> None:
     memory.close()
 
 
-def test_context_from_starts_and_prompts_reaches_the_model(opencode: OpenCode) -> None:
+def test_context_of_session_starts_and_prompts_reaches_the_model(opencode: OpenCode) -> None:
     store(opencode, DECISION)
 
     first, second = opencode.play(
@@ -81,7 +81,7 @@ def test_context_from_starts_and_prompts_reaches_the_model(opencode: OpenCode) -
     assert [part["text"] for part in first["parts"]] == ["Hello."]
 
 
-def test_a_note_in_the_last_message_is_kept(opencode: OpenCode) -> None:
+def test_a_note_in_the_last_message_is_stored(opencode: OpenCode) -> None:
     said = "The workers use Redis because pagination was slow"
 
     opencode.play(
@@ -95,7 +95,7 @@ def test_a_note_in_the_last_message_is_kept(opencode: OpenCode) -> None:
     assert opencode.log == ""
 
 
-def test_a_rule_refuses_a_call_once_and_a_fix_follows_a_failure(opencode: OpenCode) -> None:
+def test_a_rule_refuses_a_call_once_and_a_failure_gets_its_known_fix(opencode: OpenCode) -> None:
     rule = "Files in src get a header line"
     store(opencode, Record("constraint", rule, confidence=0.9, evidence={WHEN: "src/**"}))
     line = "Error: the port 5433 of the analytics proxy refuses the handshake"

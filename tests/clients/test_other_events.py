@@ -218,7 +218,7 @@ def test_an_empty_prompt_between_two_tool_calls_is_ignored(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("client", "name"), EVERY_EVENT)
-def test_the_client_is_known_from_its_event_and_variables(
+def test_the_client_is_recognised_by_its_event_and_variables(
     tmp_path: Path, client: str, name: str
 ) -> None:
     other = OtherClient(client, tmp_path)
@@ -227,7 +227,7 @@ def test_the_client_is_known_from_its_event_and_variables(
     assert key_of({"MEMORY_FABRIC_CLIENT": "factory"}, other.event(name)) == "factory"
 
 
-def test_a_variable_that_another_client_sets_too_does_not_mislead() -> None:
+def test_a_variable_set_by_several_clients_does_not_identify_a_client() -> None:
     assert {"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"} == set(ALSO["qwen"])
 
 

@@ -24,7 +24,7 @@ def entries() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
 
 
-def test_the_client_marks_typed_and_scheduled_prompts() -> None:
+def test_transcript_entries_tell_typed_from_scheduled_prompts() -> None:
     marks = {
         entry["message"]["content"]: (
             entry["promptSource"],
@@ -84,20 +84,20 @@ def later(entry: dict[str, Any], **marks: object) -> str:
     ],
     ids=str,
 )
-def test_unknown_marks_of_a_newer_client_never_raise_the_trust_of_a_prompt(
+def test_unknown_origin_fields_of_a_newer_client_raise_no_trust(
     marks: dict[str, object],
 ) -> None:
     assert {later(entry, **marks) for entry in entries() if "promptSource" in entry} == {"machine"}
 
 
-def test_known_marks_of_a_newer_client_are_trusted() -> None:
+def test_known_origin_fields_of_a_newer_client_are_trusted() -> None:
     first = entries()[0]
 
     assert later(first, promptSource="typed", turnOrigin="human") == prompts.TYPED
     assert later(first, turnOrigin="human", origin={"kind": "human"}) == prompts.TYPED
 
 
-def test_releases_up_to_the_newest_measured_one_are_trusted_without_marks() -> None:
+def test_prompts_without_origin_fields_are_trusted_up_to_the_newest_tested_release() -> None:
     newest = ".".join(map(str, MEASURED))
 
     assert f"newer than {newest} " in (RECORDED.parents[2] / "docs/hooks.md").read_text("utf-8")
@@ -105,7 +105,7 @@ def test_releases_up_to_the_newest_measured_one_are_trusted_without_marks() -> N
     assert later(entries()[0], version="") == prompts.TYPED
 
 
-def test_a_scheduled_prompt_is_recognised_at_its_event(tmp_path: Path) -> None:
+def test_a_scheduled_prompt_is_recognised_when_its_event_arrives(tmp_path: Path) -> None:
     lines = RECORDED.read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / "transcript.jsonl"
     shown = []
@@ -120,7 +120,7 @@ def test_a_scheduled_prompt_is_recognised_at_its_event(tmp_path: Path) -> None:
     assert before_prompt(str(path), "notes off") == ""
 
 
-def test_an_end_without_a_complete_message_counts_as_a_running_tool(tmp_path: Path) -> None:
+def test_a_transcript_end_without_a_message_counts_as_a_running_tool(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
 

@@ -82,7 +82,7 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("wall", DROPPED)
-def test_a_check_fails_if_its_isolation_rule_is_removed_from_the_schema(
+def test_a_conformance_check_fails_if_its_schema_rule_is_removed(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     sql, check = DROPPED[wall]
@@ -93,7 +93,7 @@ def test_a_check_fails_if_its_isolation_rule_is_removed_from_the_schema(
 
 
 @pytest.mark.parametrize("wall", REPLACED)
-def test_a_check_fails_if_its_condition_is_removed_from_a_function(
+def test_a_conformance_check_fails_if_its_sql_condition_is_removed(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     function, of, by, check = REPLACED[wall]
@@ -105,7 +105,7 @@ def test_a_check_fails_if_its_condition_is_removed_from_a_function(
         check(own_postgres_store)
 
 
-def test_the_check_of_authors_fails_without_author_marks(
+def test_the_conformance_check_of_authors_fails_if_authors_are_not_stored(
     postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(rows, "FOREIGN", rows.BY_TOOL)
@@ -114,7 +114,7 @@ def test_the_check_of_authors_fails_without_author_marks(
         checks.what_others_say_is_marked(postgres_store)
 
 
-def test_the_check_of_domains_fails_without_limits_on_writes(
+def test_the_conformance_check_of_domains_fails_if_writes_are_not_limited(
     own_postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
@@ -133,7 +133,7 @@ def test_the_check_of_domains_fails_without_limits_on_writes(
 @pytest.mark.parametrize(
     "check", [checks.undo_restores_what_was_taken_back, checks.undo_restores_what_was_replaced]
 )
-def test_the_check_of_undo_fails_if_the_replaced_value_is_missing(
+def test_the_conformance_check_of_undo_fails_if_the_old_value_is_lost(
     postgres_store: PostgresStore, monkeypatch: Patch, check: Check
 ) -> None:
     append = writes.append
@@ -203,7 +203,7 @@ LOCAL = {
 
 
 @pytest.mark.parametrize("wall", LOCAL)
-def test_a_check_fails_without_its_isolation_in_the_local_store(
+def test_a_conformance_check_fails_if_the_local_store_lacks_its_isolation(
     sqlite_store: SqliteStore, monkeypatch: Patch, wall: str
 ) -> None:
     module, name, instead, check = LOCAL[wall]

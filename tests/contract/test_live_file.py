@@ -116,7 +116,7 @@ def test_a_missing_file_starts_an_empty_graph(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17b", "MEM-17i")
-def test_a_user_can_switch_to_ours_and_back(tmp_path: Path) -> None:
+def test_a_user_can_switch_from_the_reference_server_to_ours_and_back(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
 
     played(Reference(file), (create(ADA, API), relate(OWNS)))
@@ -242,7 +242,7 @@ def test_a_relative_path_is_resolved_against_the_project(tmp_path: Path) -> None
 
 
 @pytest.mark.behaviour("MEM-18c")
-def test_several_servers_on_one_file_lose_data_only_with_the_reference(tmp_path: Path) -> None:
+def test_several_reference_servers_on_one_file_lose_data_and_ours_do_not(tmp_path: Path) -> None:
     kept = []
     for start in (ours_on, Reference):
         file = tmp_path / f"{start.__name__}.jsonl"

@@ -187,7 +187,7 @@ def test_our_server_reports_invalid_messages_and_the_reference_ignores_them(
 
 
 @pytest.mark.behaviour("MEM-19f")
-def test_before_initialisation_ours_answers_only_ping_and_theirs_everything(
+def test_before_initialisation_our_server_answers_only_ping_unlike_the_reference(
     ours: Process, theirs: Process
 ) -> None:
     for side in (ours, theirs):

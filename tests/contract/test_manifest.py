@@ -25,7 +25,7 @@ def marked() -> Iterator[str]:
         yield from story.behaviours
 
 
-def test_every_section_of_the_contract_has_behaviours() -> None:
+def test_every_section_of_the_contract_lists_behaviours() -> None:
     numbers = {behaviour.number for behaviour in behaviours().values()}
 
     assert numbers == {f"MEM-{number:02d}" for number in range(1, LAST_NUMBER + 1)}
@@ -43,7 +43,7 @@ def test_every_behaviour_has_a_test_and_every_marker_refers_to_a_behaviour() -> 
     assert set(marked()) == set(behaviours())
 
 
-def test_every_divergence_of_the_live_comparison_is_recorded() -> None:
+def test_every_difference_from_the_reference_server_is_recorded() -> None:
     differing = {step.differs for story in STORIES for step in story.steps if step.differs}
 
     assert {behaviours()[key].status for key in differing} <= {"improved", "diverges"}

@@ -54,7 +54,7 @@ def compacted(shared_home: Callable[[], Home]) -> list[str]:
     return texts
 
 
-def test_compaction_restores_the_task_and_not_the_later_assent(importer: Result) -> None:
+def test_after_a_compaction_the_task_is_restored_and_not_a_later_assent(importer: Result) -> None:
     [restored] = injected(importer.main_texts[-1], "SessionStart")
 
     assert f"Task the user had asked for: {TASK}" in restored
@@ -62,7 +62,7 @@ def test_compaction_restores_the_task_and_not_the_later_assent(importer: Result)
     assert len(restored) <= 3000
 
 
-def test_compaction_restores_the_files_in_work(importer: Result) -> None:
+def test_after_a_compaction_the_files_being_changed_are_restored(importer: Result) -> None:
     [restored] = injected(importer.main_texts[-1], "SessionStart")
 
     assert "importer.py" in restored

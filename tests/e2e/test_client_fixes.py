@@ -75,7 +75,7 @@ def test_a_failing_command_is_given_its_known_fix_with_the_result(story: Story) 
     assert FIX in line and line.startswith("- [fix · ")
 
 
-def test_another_failure_or_a_project_without_fixes_gets_no_fix(story: Story) -> None:
+def test_a_different_failure_or_a_project_without_fixes_gets_no_fix(story: Story) -> None:
     assert told(story.other) == []
     assert not any("force_https" in block for block in blocks(story.before.all_text))
 

@@ -79,7 +79,7 @@ def test_the_end_of_a_turn_is_recalled_in_the_receiving_home(receiver: Home) -> 
     assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
 
 
-def test_a_compaction_summary_arrives_in_the_receiving_home(receiver: Home) -> None:
+def test_a_compaction_summary_is_forwarded_to_the_receiver(receiver: Home) -> None:
     assert "tax office" in receiver.fabric("recall", "how long are invoices kept?")
 
 

@@ -77,14 +77,14 @@ def test_a_decision_is_shown_with_its_reason(days: Days) -> None:
     assert any("handles our query load" in block for block in blocks(days.later.main_texts[0]))
 
 
-def test_one_session_is_shown_a_decision_once(days: Days) -> None:
+def test_a_decision_is_shown_once_per_session(days: Days) -> None:
     third = days.later.main_texts[2]
 
     assert WHERE in third
     assert len(told_of(third)) == 1
 
 
-def test_a_decision_left_out_of_the_session_block_is_recalled_by_a_paraphrased_prompt(
+def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
     home: Home,
 ) -> None:
     home.attend()
@@ -124,7 +124,7 @@ def test_a_decision_of_an_earlier_session_is_restored_after_compaction(days: Day
     assert len(told_of(days.later.main_texts[-1])) == 1
 
 
-def test_compaction_instructions_contain_only_the_users_words(days: Days) -> None:
+def test_instructions_for_a_compaction_contain_only_the_users_own_words(days: Days) -> None:
     [summary] = days.later.requests("compact")
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
@@ -166,7 +166,7 @@ def test_notices_for_the_user_are_not_sent_to_the_model(days: Days) -> None:
         assert notice not in days.first.all_text + days.later.all_text
 
 
-def test_every_hook_of_an_ordinary_day_succeeds(days: Days) -> None:
+def test_no_hook_fails_during_two_ordinary_days_of_work(days: Days) -> None:
     for session in (days.first, days.later):
         assert session.hooks
         assert [hook for hook in session.hooks if hook.exit_code != 0 or hook.stderr] == []

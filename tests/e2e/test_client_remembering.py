@@ -172,7 +172,7 @@ def check_and_delegate(home: Home) -> None:
         session.end()
 
 
-def test_text_that_is_no_decision_of_the_user_is_not_stored(attended: Attended) -> None:
+def test_text_that_is_not_a_decision_of_the_user_is_not_stored(attended: Attended) -> None:
     kept = attended.kept_of_silent
 
     assert attended.silent.exit_code == 0
@@ -201,7 +201,7 @@ def test_german_notes_and_statements_addressed_to_memory_are_stored(
     assert attended.asking.main_texts[0].count(words) == 1
 
 
-def test_a_command_that_fails_and_passes_after_a_change_is_stored_as_solved(
+def test_a_command_that_passes_after_a_failure_and_a_change_is_stored_as_a_fix(
     caught_up: CaughtUp,
 ) -> None:
     [solution] = [r for r in caught_up.soon_after.records if r.source != "subagent"]
@@ -213,7 +213,7 @@ def test_a_command_that_fails_and_passes_after_a_change_is_stored_as_solved(
     assert any("nobody had written the schema" in block for block in told)
 
 
-def test_a_killed_session_is_captured_at_a_later_start(caught_up: CaughtUp) -> None:
+def test_a_killed_session_is_read_when_a_later_session_starts(caught_up: CaughtUp) -> None:
     assert caught_up.killed.told == []
     # Sessions that were seen in the last minutes may still be alive: they are left alone.
     assert caught_up.soon_after.told and FINDING not in caught_up.soon_after.told

@@ -32,7 +32,7 @@ def write(path: Path, text: str = "made") -> Turn:
     return call("Write", {"file_path": str(path), "content": text})
 
 
-def test_a_rule_holds_the_edit_that_it_concerns_and_a_repeated_edit_passes(
+def test_a_rule_refuses_a_matching_edit_once_and_allows_it_when_repeated(
     home: Home,
 ) -> None:
     home.attend()
@@ -71,7 +71,7 @@ def test_a_call_denied_by_a_rule_of_the_user_is_refused_every_time(home: Home) -
     assert (home.project / "made.txt").exists()
 
 
-def test_a_call_is_held_until_its_required_command_has_passed_in_the_session(home: Home) -> None:
+def test_a_call_is_refused_until_its_required_command_has_passed(home: Home) -> None:
     home.attend()
     (home.project / "check.sh").write_text("[ -e repaired ]\n")
     home.fabric(
@@ -105,7 +105,7 @@ def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(home: Home
     assert STYLE in result.main_texts[-1]
 
 
-def test_a_large_call_passes_when_the_launcher_exits_without_reading_it(home: Home) -> None:
+def test_a_large_call_is_allowed_if_the_launcher_exits_without_reading_it(home: Home) -> None:
     large, path = "x" * 400_000, home.project / "large.txt"
 
     result = home.session(Script(prompts=("Write it.",), main=(write(path, large), "Done.")))

@@ -95,7 +95,7 @@ def test_the_client_lists_the_server_that_setup_wrote(machine: Home) -> None:
     assert PROGRAM not in machine.claude("mcp", "list")
 
 
-def test_the_server_is_added_by_the_command_that_setup_prints(machine: Home) -> None:
+def test_the_command_printed_by_setup_adds_the_server_to_the_client(machine: Home) -> None:
     home = machine
     [command] = [
         line.split()

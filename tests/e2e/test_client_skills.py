@@ -340,7 +340,7 @@ def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(ho
     assert tiers(home).told == [RULE]
 
 
-def test_only_a_person_decides_which_project_a_folder_belongs_to(unasked: Unasked) -> None:
+def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Unasked) -> None:
     """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
     part = unasked.parts["project"]
 

@@ -96,7 +96,7 @@ def test_subagents_of_two_types_or_in_sequence_get_their_own_memories(
     assert "PostgreSQL" not in expiry
 
 
-def test_a_searching_subagent_gets_only_a_certain_match_or_nothing(
+def test_a_subagent_that_only_searches_gets_only_certain_matches(
     work: dict[str, list[Request]],
 ) -> None:
     assert "Redis" in briefing(work["searching"], WHERE)

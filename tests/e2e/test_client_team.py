@@ -88,7 +88,7 @@ def test_a_decision_of_one_member_is_shown_to_another_with_its_authors_name(
     assert result.complaints == []
 
 
-def test_a_running_client_is_shown_decisions_made_meanwhile(team: Team) -> None:
+def test_a_running_session_is_shown_decisions_that_others_made_meanwhile(team: Team) -> None:
     with team.bob.open() as session:
         session.say("Good morning.")
         team.ann.session(Script(prompts=("What carries the events?",), main=(QUEUE,)))
@@ -100,7 +100,7 @@ def test_a_running_client_is_shown_decisions_made_meanwhile(team: Team) -> None:
     assert "RabbitMQ" in told and ANN in told
 
 
-def test_records_of_another_member_are_stored_with_foreign_trust(team: Team) -> None:
+def test_records_of_another_member_get_the_lowest_trust(team: Team) -> None:
     said = rows(team.bob, "SELECT source, trust FROM records WHERE type = 'decision'")
 
     assert said

@@ -50,7 +50,7 @@ def test_a_release_keeps_the_recorded_contract(seen: Observed) -> None:
     assert differences(seen, recorded_events()) == []
 
 
-def test_only_prompts_of_a_person_or_its_program_count_as_typed(seen: Observed) -> None:
+def test_scheduled_prompts_of_the_client_do_not_count_as_typed(seen: Observed) -> None:
     turns = {text: any_turn_of(entry) for text, entry in seen.prompts.items()}
 
     origins = {text: turn.origin for text, turn in turns.items() if turn is not None}
@@ -85,7 +85,7 @@ def test_each_breach_of_the_contract_is_reported(seen: Observed, tmp_path: Path)
     assert len(told.splitlines()) == 7
 
 
-def test_new_fields_are_listed_separately(seen: Observed) -> None:
+def test_new_fields_of_a_client_release_are_listed_separately(seen: Observed) -> None:
     newer = [{**event, "mood": "calm"} for event in seen.events]
 
     told = additions(Observed(seen.version, newer), recorded_events())

@@ -32,7 +32,7 @@ SKILL = Script(
 )
 
 
-def test_from_the_first_notice_to_answers_about_last_month(home: Home) -> None:
+def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(home: Home) -> None:
     day = FirstDay(home, SESSIONS, prompts=2)
 
     offered = day.first_session()

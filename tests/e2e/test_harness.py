@@ -81,7 +81,7 @@ def test_requests_are_distinguished_by_their_sender(talk: Result) -> None:
     assert "The subagent's answer." in talk.main_texts[1]
 
 
-def test_notices_are_seen_by_the_user_and_not_by_the_model(talk: Result) -> None:
+def test_notices_are_shown_to_the_user_and_not_to_the_model(talk: Result) -> None:
     assert any("notice of UserPromptSubmit" in notice for notice in talk.notices)
     assert any("notice of Stop" in notice for notice in talk.notices)
     assert "notice of" not in talk.all_text

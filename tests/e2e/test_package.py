@@ -141,7 +141,7 @@ def test_a_package_installed_as_in_the_readme_is_small_and_its_hooks_answer(
     assert any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_no_page_of_the_package_links_to_a_file_left_out(packaged: Path) -> None:
+def test_no_page_of_the_package_links_to_a_missing_file(packaged: Path) -> None:
     dead = [
         (page.relative_to(packaged), target)
         for page in packaged.rglob("*.md")

@@ -36,7 +36,7 @@ def sessions(machine: Machine) -> list[Session]:
     return [deciding, machine.qwen(QUESTION, write, write, "PostgreSQL; I wrote the handler.")]
 
 
-def test_it_remembers_and_tells_what_claude_codes_file_shows(
+def test_the_client_stores_records_and_is_shown_those_of_memory_md(
     machine: Machine, sessions: list[Session]
 ) -> None:
     [shown] = machine.home.glob(".claude/projects/*/memory/MEMORY.md")
@@ -55,7 +55,7 @@ def test_a_rule_refuses_a_write_to_its_file_once(machine: Machine, sessions: lis
     assert (machine.project / "src/api/users.py").read_text() == "x = 1\n"
 
 
-def test_its_turns_are_kept_and_why_names_the_client(
+def test_turns_of_the_client_are_stored_and_why_shows_the_client(
     machine: Machine, sessions: list[Session]
 ) -> None:
     told = machine.fabric("recall", "--json", "What did we say about the analytics service?")

@@ -56,7 +56,7 @@ def test_one_command_records_what_the_real_client_shows(tmp_path: Path) -> None:
     assert re.findall(NOTED, words_of(made)) != re.findall(NOTED, words_of(PICTURE))
 
 
-def test_the_text_in_the_recorded_picture_is_not_in_any_script() -> None:
+def test_the_recorded_picture_shows_real_output_and_no_scripted_text() -> None:
     sources = [REPOSITORY / "scripts/recording", *(REPOSITORY / "tests/e2e/recording").glob("*.py")]
     written = "\n".join(path.read_text("utf-8") for path in sources)
 

@@ -40,7 +40,7 @@ def few_programs(tmp_path: Path) -> Path:
     return programs
 
 
-def test_the_preparation_fails_with_a_remedy_without_a_package_index(
+def test_preparing_a_checkout_without_a_package_index_fails_with_a_remedy(
     checkout: Path, few_programs: Path
 ) -> None:
     offline = {"PATH": str(few_programs), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}

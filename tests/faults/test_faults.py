@@ -74,7 +74,7 @@ def test_harm_is_loss_unreadability_or_a_broken_invariant(damage: Damage, is_har
     assert damage.is_harmful is is_harmful
 
 
-def test_a_row_of_the_table_shows_both_servers() -> None:
+def test_each_fault_in_the_table_shows_both_servers() -> None:
     row = Row(1, "crowd", Damage(400), Damage(400, 192, 3, "oops", ("late",)))
 
     assert faults.line(row) == "| crowd | 400, 0 | 0 |  | 400, **192** | **3** | late; oops |"

@@ -151,7 +151,7 @@ def test_the_work_of_a_killed_worker_is_done_by_its_successor(tmp_path: Path) ->
         assert server.get("/readyz", key="none").status == 200
 
 
-def test_the_backlog_of_a_killed_server_is_processed_by_the_next_one(tmp_path: Path) -> None:
+def test_texts_waiting_in_a_killed_server_are_processed_by_the_next_server(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     with serving(shell) as server:
         id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]

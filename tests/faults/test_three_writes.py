@@ -175,7 +175,7 @@ def test_a_prompt_that_cannot_be_stored_is_reported_once(hooks: HookRunner) -> N
 
 
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
-def test_an_unwritable_journal_is_reported_once_and_catches_up_later(
+def test_an_unwritable_journal_is_reported_once_and_completed_later(
     hooks: HookRunner, tier: str
 ) -> None:
     path = journal(hooks) if tier == "decisions.jsonl" else graph(hooks).with_name(tier)
@@ -195,7 +195,7 @@ def test_an_unwritable_journal_is_reported_once_and_catches_up_later(
     assert "journal" not in told(after)
 
 
-def test_an_unwritable_memory_md_stays_intact_and_catches_up_later(hooks: HookRunner) -> None:
+def test_an_unwritable_memory_md_stays_intact_and_is_updated_later(hooks: HookRunner) -> None:
     before = notes(hooks).read_bytes()
     hooks.say(REDIS)
 

@@ -57,7 +57,7 @@ def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> N
         ("run … the … tests … before … every commit", "run the tests before every commit"),
     ],
 )
-def test_different_or_too_few_words_do_not_match(quotation: str, prompt: str) -> None:
+def test_different_or_too_few_words_are_not_quoted(quotation: str, prompt: str) -> None:
     assert found(quotation, prompt, sentence="Push to main.") == Found()
 
 

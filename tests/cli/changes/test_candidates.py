@@ -142,7 +142,7 @@ def test_a_wrong_id_among_several_candidates_changes_nothing(shell: Shell, memor
     assert ids(shell) == [one]
 
 
-def test_keep_and_drop_refuse_a_memory_that_is_no_candidate(shell: Shell, memory: Memory) -> None:
+def test_keep_and_drop_refuse_a_memory_not_a_candidate(shell: Shell, memory: Memory) -> None:
     plain = shell.remember("We use tabs in Makefiles")["id"]
     hear(memory)
 

@@ -309,7 +309,7 @@ def test_edit_refuses_invalid_values_and_changes_nothing(shell: Shell, memory: M
     assert shell.run("history").out == before
 
 
-def test_edit_accepts_the_text_of_the_memory_that_it_replaces(shell: Shell, memory: Memory) -> None:
+def test_edit_accepts_the_text_of_a_replaced_memory(shell: Shell, memory: Memory) -> None:
     one, two = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
 
     done = shell.run("edit", one, "--text", NEW, "--instead-of", two)

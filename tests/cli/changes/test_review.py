@@ -156,7 +156,7 @@ def test_a_reworded_memory_is_not_stale(shell: Shell, filled: dict[str, str]) ->
     assert ("stale", filled["stale"]) not in due(shell)
 
 
-def test_holds_refuses_a_candidate_and_suggests_keep(shell: Shell, filled: dict[str, str]) -> None:
+def test_review_holds_refuses_a_candidate(shell: Shell, filled: dict[str, str]) -> None:
     done = shell.run("review", "--holds", filled["stale"], "--holds", filled["candidate"])
 
     assert (done.status, done.err.count("\n")) == (2, 1)

@@ -134,7 +134,7 @@ def test_setup_for_qwen_adds_the_server_and_the_hooks(shell: Shell) -> None:
 @pytest.mark.parametrize("before", [None, b"", b"{}", USERS, FLAT])
 @pytest.mark.parametrize("client", OF_JSON)
 @pytest.mark.parametrize("own", [True, False])
-def test_remove_gives_the_file_back_byte_for_byte(
+def test_remove_restores_the_file_byte_for_byte(
     shell: Shell, client: str, before: bytes | None, own: bool
 ) -> None:
     path = shell.user_home / PLACES[client]
@@ -153,7 +153,7 @@ def test_remove_gives_the_file_back_byte_for_byte(
 
 
 @pytest.mark.parametrize(("client", "users"), [("codex", USERS), ("cursor", FLAT)])
-def test_of_a_file_that_was_changed_since_only_our_hooks_go(
+def test_remove_deletes_only_our_hooks_from_a_changed_file(
     shell: Shell, client: str, users: bytes
 ) -> None:
     path = shell.user_home / PLACES[client]

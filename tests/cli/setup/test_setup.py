@@ -72,7 +72,7 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
     assert settings.read_bytes() == before
 
 
-def test_a_settings_path_that_is_no_regular_file_is_refused(shell: Shell, settings: Path) -> None:
+def test_a_settings_path_to_a_pipe_or_folder_is_refused(shell: Shell, settings: Path) -> None:
     settings.mkdir()
     folder = shell.run("setup", "--yes")
     settings.rmdir()
@@ -85,7 +85,7 @@ def test_a_settings_path_that_is_no_regular_file_is_refused(shell: Shell, settin
 
 
 @pytest.mark.parametrize("before", [None, b"", b"{}", b"{ }\n", b'\xef\xbb\xbf{"a": 1}', ODD])
-def test_remove_gives_the_file_back_byte_for_byte(
+def test_remove_restores_the_file_byte_for_byte(
     shell: Shell, settings: Path, before: bytes | None
 ) -> None:
     if before is not None:
@@ -112,7 +112,7 @@ def test_other_hooks_and_all_other_bytes_stay_unchanged(shell: Shell, settings: 
     assert hooks_in(settings)["Stop"][1:] == expected_hooks()["Stop"]
 
 
-def test_of_a_file_that_was_changed_since_only_our_hooks_go(shell: Shell, settings: Path) -> None:
+def test_remove_deletes_only_our_hooks_from_a_changed_file(shell: Shell, settings: Path) -> None:
     settings.write_bytes(ODD)
     shell.run("setup", "--yes")
     settings.write_bytes(settings.read_bytes().replace(b'"opus"', b'"sonnet"'))

@@ -133,7 +133,7 @@ def test_uninstall_leaves_settings_with_comments_that_setup_never_wrote(filled: 
 
 
 @pytest.mark.parametrize("keep", ["memory", "notes", "folders"])
-def test_purge_keeps_the_part_given_by_a_keep_option(filled: Shell, keep: str) -> None:
+def test_uninstall_with_purge_keeps_what_a_keep_option_names(filled: Shell, keep: str) -> None:
     done = filled.run("uninstall", "--purge", f"--keep-{keep}", "--yes", "--json")
 
     left = {

@@ -37,7 +37,7 @@ def push(client: SimulatedClient) -> bool:
 
 
 @pytest.mark.parametrize(("most", "goes_on"), [(3, False), (2, True)])
-def test_the_launch_mark_remains_unless_all_rules_were_read(
+def test_the_launcher_may_skip_calls_only_if_all_rules_were_checked(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch, most: int, goes_on: bool
 ) -> None:
     monkeypatch.setattr(matching, "MAX_RULES", most)
@@ -98,7 +98,7 @@ def test_a_command_for_an_unbound_rule_is_refused_with_the_reason(client: Simula
     [("ask {}", "ask"), ("tell {}", "deny"), ("deny {}", "deny"), ("keep {}", "deny")],
 )
 @pytest.mark.parametrize("is_typed", [True, False], ids=["typed", "in a shell"])
-def test_a_call_the_user_never_named_is_not_blocked_without_their_consent(
+def test_a_call_that_the_user_never_mentioned_is_not_blocked_without_consent(
     client: SimulatedClient, command: str, decision: str, *, is_typed: bool
 ) -> None:
     said = "please let releases wait for the nightly tests"
@@ -121,7 +121,7 @@ def test_a_call_the_user_never_named_is_not_blocked_without_their_consent(
     assert [bool(record.evidence.get(CONFIRMED)) for record in client.records()] == [True]
 
 
-def test_a_call_the_user_never_named_gets_the_rule_as_context_only(
+def test_a_call_that_the_user_never_mentioned_gets_a_rule_only_as_context(
     client: SimulatedClient,
 ) -> None:
     said = "please let releases wait for the nightly tests"

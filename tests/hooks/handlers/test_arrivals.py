@@ -64,7 +64,7 @@ def yesterday(hooks: HookRunner) -> None:
         database.execute("UPDATE meta SET value = ? WHERE key = ?", (moved, counts.ARRIVALS_TOLD))
 
 
-def test_a_start_reports_new_and_contradicting_team_records_once_a_day(
+def test_a_session_start_reports_new_team_records_once_a_day(
     hooks: HookRunner,
 ) -> None:
     say(hooks, "carl", "Mails are sent by cron")
@@ -110,7 +110,7 @@ def test_only_the_newest_of_many_arrivals_are_compared_and_this_is_said(hooks: H
     assert told is not None and 1 <= int(told[1]) <= 20
 
 
-def test_a_record_made_here_is_not_an_arrival(hooks: HookRunner) -> None:
+def test_a_record_made_here_is_not_reported_as_received(hooks: HookRunner) -> None:
     start(hooks, "before")
     with closing(Memory.open(read_settings(hooks.environ, {}))) as memory:
         said = Record("decision", "The shop has one database", confidence=0.9)
@@ -130,7 +130,7 @@ def test_without_sharing_nothing_is_queried_or_recorded(hooks: HookRunner) -> No
         assert found.fetchall() == []
 
 
-def test_the_queries_for_arrivals_use_indexes(hooks: HookRunner) -> None:
+def test_queries_for_received_records_use_indexes(hooks: HookRunner) -> None:
     [path] = hooks.memory.glob("projects/*/graph.db")
     with closing(sqlite3.connect(path)) as database:
         rows = database.execute(f"EXPLAIN QUERY PLAN {counts._ARRIVED}", (1, 2)).fetchall()

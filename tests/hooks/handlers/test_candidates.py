@@ -41,7 +41,7 @@ def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClien
     assert client.records("1") == []
 
 
-def test_a_prompt_stored_at_once_leaves_no_candidate(client: SimulatedClient) -> None:
+def test_a_statement_stored_at_once_leaves_no_candidate(client: SimulatedClient) -> None:
     hear(client, "Remember that we always use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
@@ -94,7 +94,7 @@ def test_no_hook_presents_a_candidate_as_a_fact(client: SimulatedClient) -> None
     assert "dev server yourself" not in "".join(shown)
 
 
-def test_a_waiting_candidate_counts_further_sessions_with_the_statement(
+def test_a_candidate_counts_the_sessions_in_which_it_is_stated_again(
     client: SimulatedClient,
 ) -> None:
     for day, session in enumerate(("session-1", "session-2", "session-3"), 1):
@@ -106,7 +106,7 @@ def test_a_waiting_candidate_counts_further_sessions_with_the_statement(
     assert record.evidence["again"] == 2
 
 
-def test_a_statement_noted_in_another_session_counts_as_repeated(
+def test_a_statement_already_noted_in_another_session_counts_as_repeated(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -117,7 +117,7 @@ def test_a_statement_noted_in_another_session_counts_as_repeated(
     assert statuses(client) == ["active"]
 
 
-def test_a_repeated_note_counts_even_if_the_session_was_given_the_record(
+def test_a_repeated_note_counts_even_if_the_record_was_shown_in_the_session(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -128,7 +128,7 @@ def test_a_repeated_note_counts_even_if_the_session_was_given_the_record(
     assert [r.what for r in client.records("sightings = 2")] == [rule]
 
 
-def test_hearing_a_candidate_in_more_sessions_makes_it_no_record(
+def test_repeating_a_candidate_in_other_sessions_does_not_make_it_a_record(
     client: SimulatedClient,
 ) -> None:
     for session in ("session-1", "session-1", "session-2", "session-3"):
@@ -145,7 +145,7 @@ def test_a_note_in_the_same_words_makes_a_candidate_a_record(client: SimulatedCl
     assert (record.status, record.trust) == ("active", "user")
 
 
-def test_a_note_from_a_candidates_id_has_the_users_trust_and_replaces_it(
+def test_a_note_that_cites_a_candidate_gets_user_trust_and_replaces_it(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -158,7 +158,7 @@ def test_a_note_from_a_candidates_id_has_the_users_trust_and_replaces_it(
     assert record.evidence["quotation"] == candidate.what
 
 
-def test_a_note_from_its_id_on_another_subject_stores_the_users_words(
+def test_a_note_that_cites_an_unrelated_candidate_shows_the_users_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)

@@ -67,7 +67,7 @@ class TestCatchUp:
         assert episodes(client) == []
         assert row(client, "session-1")[1] == ""
 
-    def test_a_revived_session_is_not_soon_marked_as_ended_again(
+    def test_a_session_that_continued_is_not_soon_marked_as_ended_again(
         self, client: SimulatedClient
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -123,7 +123,7 @@ class TestCatchUp:
 
         assert [r.trust for r in client.records() if r.type == "decision"] == ["assistant"]
 
-    def test_a_start_in_ci_leaves_interrupted_sessions_for_later_starts(
+    def test_a_session_start_in_ci_does_not_read_interrupted_sessions(
         self, client: SimulatedClient
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")

@@ -48,7 +48,7 @@ def test_the_notice_asks_which_of_two_contradicting_values_holds(client: Simulat
     assert f"`replace {new}` or `keep {old}`" in notice
 
 
-def test_memory_md_and_the_block_show_only_the_newest_of_the_users_rules(
+def test_memory_md_and_session_starts_show_only_the_newest_of_the_users_rules(
     client: SimulatedClient,
 ) -> None:
     said_twice(client, kind="rule")
@@ -61,7 +61,7 @@ def test_memory_md_and_the_block_show_only_the_newest_of_the_users_rules(
 
 
 @pytest.mark.parametrize("quotation", [None, ""])
-def test_a_start_shows_a_fact_before_the_decision_that_it_contradicts(
+def test_a_session_start_shows_a_newer_fact_before_the_contradicted_decision(
     client: SimulatedClient, quotation: str | None
 ) -> None:
     client.note("decision", OLD, quotation, session="session-1")
@@ -89,7 +89,7 @@ def test_values_in_all_phrasings_of_the_user_are_ordered_by_time(client: Simulat
     assert "_fx" not in told and "_sample" not in told
 
 
-def test_a_prompt_repeats_the_newer_value_rather_than_giving_only_the_older(
+def test_a_prompt_never_gets_an_older_value_without_the_newer_one(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", OLD, "", session="session-1")
@@ -114,7 +114,7 @@ def test_an_assistant_note_leaves_the_users_rule_flagged_in_memory_md(
     assert "noted otherwise since" in line
 
 
-def test_a_value_that_is_restored_is_the_newest_again(client: SimulatedClient) -> None:
+def test_a_value_that_is_stated_again_counts_as_the_newest(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
     client.note("rule", OLD, session="session-3")
 
@@ -125,7 +125,7 @@ def test_a_value_that_is_restored_is_the_newest_again(client: SimulatedClient) -
     assert first["text"] == OLD
 
 
-def test_the_users_answer_clears_the_contradiction_flag(client: SimulatedClient) -> None:
+def test_the_users_choice_ends_the_contradiction_of_two_records(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
 
     client.prompt(f"keep {client.record_of(OLD).id[-8:]}", "session-3")

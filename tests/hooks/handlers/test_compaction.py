@@ -218,7 +218,7 @@ def test_a_recorded_transcript_has_no_todo_list_and_failed_tools_are_ignored() -
 
 
 class TestWorkInHand:
-    def test_items_created_one_by_one_are_identified_by_their_numbers(self) -> None:
+    def test_todo_items_created_one_by_one_are_identified_by_their_numbers(self) -> None:
         turns = [
             Turn("1", "assistant", tools=(ToolUse("a", "TaskCreate", {"subject": "Parse"}),)),
             Turn("2", "user", results=(ToolResult("a", "Task #7 created successfully: Parse"),)),
@@ -235,7 +235,7 @@ class TestWorkInHand:
         ]
         assert open_items([*turns, Turn("5", "assistant", tools=(done,))]) == ["Write"]
 
-    def test_a_failed_call_counts_as_no_change(self) -> None:
+    def test_a_failed_tool_call_does_not_count_as_a_change_of_a_file(self) -> None:
         edit = ToolUse("a", "Edit", {"file_path": "/a.py"})
         failed = ToolResult("a", "no such file", is_error=True)
 
@@ -255,7 +255,7 @@ class TestWorkInHand:
             "a",
         ]
 
-    def test_a_todo_list_of_another_shape_is_ignored(self) -> None:
+    def test_a_todo_list_in_an_unknown_format_is_ignored(self) -> None:
         for todos in (None, "x", [1, {"content": 2}], [{"status": "pending"}]):
             use = ToolUse("a", "TodoWrite", {"todos": todos})
             assert open_items([Turn("1", "assistant", tools=(use,))]) == []

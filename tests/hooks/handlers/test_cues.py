@@ -34,7 +34,7 @@ def test_a_statement_worth_noting_gets_a_cue_of_one_line(
     assert client.records("1") == []
 
 
-def test_a_cue_gives_the_id_of_the_record_that_may_be_meant(
+def test_a_cue_contains_the_id_of_the_record_that_the_prompt_may_change(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", "Packages of the shop are installed with npm", quotation="")
@@ -45,7 +45,7 @@ def test_a_cue_gives_the_id_of_the_record_that_may_be_meant(
     assert f"note Instead of: {record.id[-8:]}." in text
 
 
-def test_messages_about_a_record_do_not_prevent_a_match_with_it(client: SimulatedClient) -> None:
+def test_a_record_is_still_suggested_after_many_messages_about_it(client: SimulatedClient) -> None:
     client.note("decision", "The analytics DB uses MongoDB", quotation="")
     for number in range(5):
         client.say("user", f"Show me query {number} of the analytics DB on MongoDB.")
@@ -67,7 +67,7 @@ def test_messages_about_a_record_do_not_prevent_a_match_with_it(client: Simulate
         ("Packages are installed with npm", "Always wrap packages for the post in paper."),
     ],
 )
-def test_a_cue_omits_a_record_that_is_not_certainly_meant(
+def test_a_cue_omits_a_record_whose_relation_to_the_prompt_is_uncertain(
     client: SimulatedClient, record: str, text: str
 ) -> None:
     client.note("rule", record, quotation="")
@@ -111,7 +111,7 @@ def test_no_cue_is_given_if_notes_are_not_requested(
     assert cue(client, "Never push to the main branch yourself.") == ""
 
 
-def test_a_cue_says_if_a_record_was_already_stored(client: SimulatedClient) -> None:
+def test_a_cue_gives_the_id_of_a_statement_that_was_already_stored(client: SimulatedClient) -> None:
     text = cue(client, "We decided to use Redis for the sessions of the shop.")
 
     (record,) = client.records()

@@ -31,7 +31,7 @@ def ran(client: SimulatedClient, command: str, output: str, session: str = "sess
     )
 
 
-def test_a_rule_with_a_precondition_holds_a_call_until_the_tests_have_passed(
+def test_a_rule_with_a_precondition_refuses_a_call_until_the_tests_pass(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`npm test`")
@@ -43,7 +43,7 @@ def test_a_rule_with_a_precondition_holds_a_call_until_the_tests_have_passed(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_command_nobody_typed_is_replaced_by_the_activity_that_was_typed(
+def test_a_required_command_that_the_user_never_typed_becomes_a_typed_activity(
     client: SimulatedClient,
 ) -> None:
     notice = client.note("rule", SENTENCE, SAID, when="commit", first="`pytest -q tests`")
@@ -70,7 +70,7 @@ def test_a_precondition_that_the_user_never_named_is_not_enforced(client: Simula
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_precondition_is_enforced_once_the_user_agrees(client: SimulatedClient) -> None:
+def test_the_user_can_approve_a_precondition_that_was_not_typed(client: SimulatedClient) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`./check.sh all`")
     (rule,) = client.records()
 

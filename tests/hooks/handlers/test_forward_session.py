@@ -155,7 +155,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Kept.", "Kept, too."]
 
-    def test_the_blocks_of_one_message_are_one_message(self, named: SimulatedClient) -> None:
+    def test_text_blocks_of_one_message_are_joined(self, named: SimulatedClient) -> None:
         for text in ("First part.", "Second part."):
             entry: Any = {"message": {"id": "m1", "content": [{"type": "text", "text": text}]}}
             named.say("assistant", **entry)
@@ -254,7 +254,7 @@ class TestOnce:
 
         assert len(bodies(named)) == 2
 
-    def test_the_same_words_of_two_sessions_are_both_sent(self, named: SimulatedClient) -> None:
+    def test_equal_messages_of_two_sessions_are_both_sent(self, named: SimulatedClient) -> None:
         for session in ("s1", "s2"):
             named.fire("Stop", session, last_assistant_message="Done.", prompt_id="p1")
 
@@ -271,7 +271,7 @@ class TestTold:
 
         assert told == [True, False, True]
 
-    def test_the_first_stop_announces_forwarding_if_no_start_did(
+    def test_the_first_stop_event_announces_forwarding_if_no_session_start_did(
         self, client: SimulatedClient
     ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
@@ -393,7 +393,7 @@ class TestCost:
         assert [text for _, text in read.said] == [f"Answer {n}" for n in range(2, 12)]
         assert read.bytes <= transcript.TAIL_BYTES and read.calls == 1
 
-    def test_reading_back_without_finding_messages_ends_at_the_limit(
+    def test_a_transcript_is_searched_backwards_only_up_to_the_limit(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         named.say("assistant", "Long ago.")
@@ -405,7 +405,7 @@ class TestCost:
 
         assert read.said == [] and read.bytes == 1 << 20
 
-    def test_a_stop_with_a_receiver_adds_two_disk_syncs(
+    def test_forwarding_adds_only_two_disk_syncs_to_the_end_of_a_turn(
         self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         counts = []

@@ -40,7 +40,7 @@ def test_a_session_start_shows_nothing_of_the_last_session(client: SimulatedClie
 
 
 @pytest.mark.parametrize("prompt", ["Where were we?", "continue", "继续", "Continue the importer"])
-def test_a_prompt_that_continues_work_is_told_how_the_last_session_ended(
+def test_a_prompt_that_continues_work_shows_how_the_last_session_ended(
     client: SimulatedClient, prompt: str
 ) -> None:
     session(client, "session-0", "Rename the shop to Blue Boats, please", "Renamed it.")
