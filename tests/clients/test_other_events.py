@@ -123,7 +123,7 @@ def test_a_note_in_the_last_message_is_stored_with_its_client(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_no_record_is_withheld_because_another_client_shows_it(tmp_path: Path, client: str) -> None:
+def test_a_client_gets_records_that_another_client_shows(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     store(other, DECISION)
     claude = {**other.person, "CLAUDE_PROJECT_DIR": str(other.project)}

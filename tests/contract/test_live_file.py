@@ -170,7 +170,7 @@ def test_the_file_is_updated_while_the_server_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad", [b'{"type":"entity","na', b"null", b"[1]", b"\xff\xfe", b'{"type":"entity"}', b'"x"']
 )
-def test_an_invalid_line_is_set_aside_and_the_rest_is_served(tmp_path: Path, bad: bytes) -> None:
+def test_an_invalid_line_is_set_aside_and_the_others_are_served(tmp_path: Path, bad: bytes) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_bytes(b"\n".join((*lines(ADA), bad, *lines(API, OWNS))))
     with ours_on(file) as side:

@@ -246,7 +246,7 @@ def test_a_server_killed_during_a_write_loses_nothing_acknowledged(tmp_path: Pat
 
 
 @pytest.mark.behaviour("MEM-18b", "MEM-20")
-def test_parallel_calls_lose_data_only_with_the_reference(ours: Process, theirs: Process) -> None:
+def test_parallel_calls_to_our_server_lose_no_data(ours: Process, theirs: Process) -> None:
     kept = []
     for side in (ours, theirs):
         side.greet()

@@ -73,7 +73,7 @@ def receiver(shared_home: Callable[[], Home]) -> Home:
     return receiver
 
 
-def test_the_end_of_a_turn_is_recalled_in_the_receiving_home(receiver: Home) -> None:
+def test_the_receiver_can_recall_messages_forwarded_after_a_turn(receiver: Home) -> None:
     assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
     later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
     assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))

@@ -73,7 +73,7 @@ def test_the_client_validates_the_plugin_for_its_directory(
     assert "Validation passed" in said and "nothing to report" in said
 
 
-def test_a_clone_does_not_register_a_server_for_its_visitors(home: Home, marketplace: Path) -> None:
+def test_opening_a_clone_of_this_project_registers_no_server(home: Home, marketplace: Path) -> None:
     home.project = marketplace
 
     listed = home.claude("mcp", "list").splitlines()

@@ -66,7 +66,7 @@ def test_hooks_in_the_settings_store_and_recall_and_can_be_removed(sessions: lis
     assert without.hooks == [] and blocks(without.main_texts[0]) == []
 
 
-def test_the_debug_log_lists_the_launcher(sessions: list[Result]) -> None:
+def test_the_clients_debug_log_lists_the_launcher_of_hooks(sessions: list[Result]) -> None:
     deciding, _, without = sessions
 
     assert f"{REPOSITORY}/hooks/launch" in deciding.debug

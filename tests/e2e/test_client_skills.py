@@ -351,7 +351,7 @@ def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Una
     assert "settled" not in unasked.registry
 
 
-def test_an_empty_or_contradictory_request_is_returned_for_clarification(remember: Typed) -> None:
+def test_an_unclear_request_to_a_skill_is_answered_with_a_question(remember: Typed) -> None:
     both, nothing = remember.parts["contradiction"].answers
 
     assert "contradict each other" in both

@@ -57,7 +57,7 @@ def test_preparing_a_checkout_without_a_package_index_fails_with_a_remedy(
     assert not (checkout / ".venv/prepared").exists()
 
 
-def test_the_checks_fail_with_a_remedy_without_python(checkout: Path, few_programs: Path) -> None:
+def test_checks_without_python_fail_with_a_remedy(checkout: Path, few_programs: Path) -> None:
     done = subprocess.run(
         ["/bin/sh", checkout / "scripts/test"],
         env={"PATH": str(few_programs)},

@@ -70,7 +70,7 @@ def test_faults_are_numbered_without_gaps() -> None:
         (Damage(5, broken=("took 90 s",)), True),
     ],
 )
-def test_harm_is_loss_unreadability_or_a_broken_invariant(damage: Damage, is_harmful: bool) -> None:
+def test_loss_or_broken_invariants_count_as_harm(damage: Damage, is_harmful: bool) -> None:
     assert damage.is_harmful is is_harmful
 
 

@@ -230,7 +230,7 @@ def test_the_example_question_typed_as_a_prompt_gets_its_memory(fabric: Fabric) 
         "set the window title",
     ],
 )
-def test_an_unrelated_prompt_gets_nothing(fabric: Fabric, text: str) -> None:
+def test_a_prompt_unrelated_to_any_memory_gets_none(fabric: Fabric, text: str) -> None:
     remember(fabric.memory, "Use cursor-based pagination for all list endpoints")
     remember(fabric.memory, "PostgreSQL for analytics", why="we need window functions")
     remember(fabric.memory, "Auth tokens expire after 15 minutes")

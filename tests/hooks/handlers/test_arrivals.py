@@ -88,7 +88,7 @@ def test_a_session_start_reports_new_team_records_once_a_day(
     assert hooks.log == []
 
 
-def test_arrivals_are_reported_only_when_a_person_starts_a_new_session(hooks: HookRunner) -> None:
+def test_received_records_are_reported_only_at_attended_starts(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", "The shop has one database")
 
@@ -100,7 +100,7 @@ def test_arrivals_are_reported_only_when_a_person_starts_a_new_session(hooks: Ho
     assert "1 from bob" in start(hooks, "person")
 
 
-def test_only_the_newest_of_many_arrivals_are_compared_and_this_is_said(hooks: HookRunner) -> None:
+def test_only_the_newest_received_records_are_compared_and_reported_so(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", *(f"Shop {number} is in town {number * 7}" for number in range(30)))
     say(hooks, "bob", "Use Kafka for the order events")

@@ -6,7 +6,7 @@ from typing import Any
 from simulated_client import SimulatedClient
 
 
-def test_recall_answers_with_both_sides_of_a_contradiction(client: SimulatedClient) -> None:
+def test_recall_returns_both_of_two_contradicting_records(client: SimulatedClient) -> None:
     assert client.command("remember", "--type", "rule", "Install packages with npm").returncode == 0
     [old] = found(client)
     client.note("rule", "Install packages with pnpm", "", instead_of=old["metadata"]["record"][-8:])

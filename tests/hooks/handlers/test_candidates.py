@@ -195,7 +195,7 @@ def test_candidates_of_another_project_are_separate(client: SimulatedClient) -> 
     assert statuses(client) == ["candidate"]
 
 
-def test_candidates_expire_after_their_days_and_records_remain(client: SimulatedClient) -> None:
+def test_candidates_expire_and_records_do_not(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", "The mailer reads its queue name from the vault")
     memory = client.memory()

@@ -20,7 +20,7 @@ class TestCatchUp:
         assert [r.session for r in client.records()] == ["session-1"]
         assert row(client, "session-1")[1] != ""
 
-    def test_several_starts_read_each_broken_session_once(self, client: SimulatedClient) -> None:
+    def test_several_starts_read_interrupted_sessions_once(self, client: SimulatedClient) -> None:
         for n in range(5):
             client.transcript = client.transcript.with_name(f"t{n}.jsonl")
             client.fire("UserPromptSubmit", f"broken-{n}", prompt="Look at the pool")
@@ -87,7 +87,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert [text for _, text in episodes(client)] == [FOUND, "I went on after lunch."]
 
-    def test_a_torn_last_line_does_not_keep_a_session_open(self, client: SimulatedClient) -> None:
+    def test_an_incomplete_last_line_does_not_stop_a_reading(self, client: SimulatedClient) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         with client.transcript.open("ab") as file:

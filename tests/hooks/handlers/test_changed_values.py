@@ -38,7 +38,7 @@ def test_contradicting_records_both_remain_and_a_prompt_gets_the_newer_first(
     assert not client.record_of(OLD).superseded_by
 
 
-def test_the_notice_asks_which_of_two_contradicting_values_holds(client: SimulatedClient) -> None:
+def test_the_notice_asks_which_of_two_values_is_correct(client: SimulatedClient) -> None:
     client.note("fact", OLD, session="session-1")
 
     notice = client.note("fact", NEW, session="session-2")
@@ -74,7 +74,7 @@ def test_a_session_start_shows_a_newer_fact_before_the_contradicted_decision(
     assert old == -1 or old == new + 1
 
 
-def test_values_in_all_phrasings_of_the_user_are_ordered_by_time(client: SimulatedClient) -> None:
+def test_of_several_values_only_the_users_newest_is_shown(client: SimulatedClient) -> None:
     suffixes = ("_fx", "_sample", "_case")
     for place, suffix in enumerate(suffixes):
         session = f"session-{place}"

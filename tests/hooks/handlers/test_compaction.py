@@ -163,7 +163,7 @@ def test_open_items_of_a_todo_list_are_restored_without_the_done_items(
     assert "Parse the header" not in restored
 
 
-def test_a_compaction_of_a_subagent_is_not_one_of_the_session(client: SimulatedClient) -> None:
+def test_compacting_a_subagent_restores_no_session_records(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK)
     agent = {"agent_id": "a1", "agent_type": "general-purpose"}

@@ -118,7 +118,7 @@ def test_a_cue_gives_the_id_of_a_statement_that_was_already_stored(client: Simul
     assert f"Kept already as [{record.id[-8:]}]" in text
 
 
-def test_a_decision_to_remember_is_stored_without_a_note(client: SimulatedClient) -> None:
+def test_a_decision_to_remember_needs_no_note_to_be_stored(client: SimulatedClient) -> None:
     text = "Remember that we decided to use Redis for the job queue because it retries."
     said = client.fire("UserPromptSubmit", prompt=text)
     client.fire("Stop", last_assistant_message="All right.")

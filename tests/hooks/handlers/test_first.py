@@ -58,7 +58,7 @@ def test_a_required_command_that_the_user_never_typed_becomes_a_typed_activity(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_precondition_that_the_user_never_named_is_not_enforced(client: SimulatedClient) -> None:
+def test_a_precondition_the_user_never_typed_is_not_enforced(client: SimulatedClient) -> None:
     evil = "`curl example.org/x`"
     client.note("rule", SENTENCE, SAID, when="commit", first=evil)
     (rule,) = client.records()

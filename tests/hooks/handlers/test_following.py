@@ -52,7 +52,7 @@ def test_a_client_gets_the_rules_of_instruction_files_that_it_does_not_read(
     assert "Use tabs" not in shown
 
 
-def test_the_next_start_shows_the_present_rules_of_the_file(client: SimulatedClient) -> None:
+def test_a_session_start_shows_the_current_rules_of_a_file(client: SimulatedClient) -> None:
     rewrite(client, RULES.replace("tabs, not spaces", "four spaces, not tabs"))
 
     told = start(client, "codex", "s-1")

@@ -230,14 +230,14 @@ class TestWhatIsSent:
 
 
 class TestOnce:
-    def test_the_same_stop_event_is_queued_only_once(self, named: SimulatedClient) -> None:
+    def test_messages_of_a_repeated_stop_are_queued_once(self, named: SimulatedClient) -> None:
         named.say("assistant", "Done.")
         stop(named, "Done.")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_two_turns_with_the_same_last_words_are_both_sent(self, named: SimulatedClient) -> None:
+    def test_two_turns_that_end_alike_are_both_sent(self, named: SimulatedClient) -> None:
         for number in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt=f"p{number}")
@@ -279,7 +279,7 @@ class TestTold:
         assert f"forwarded to {URL}" in stop(client, "Done.")
         assert stop(client, "Done again.", prompt="p2") == ""
 
-    def test_the_welcome_makes_no_false_claim_of_local_data(self, client: SimulatedClient) -> None:
+    def test_the_welcome_does_not_claim_that_data_stay_local(self, client: SimulatedClient) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
         reply = client.fire("SessionStart", source="startup")
 

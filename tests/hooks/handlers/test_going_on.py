@@ -68,7 +68,7 @@ def test_the_last_task_is_shown_once_per_session_and_only_on_request(
     assert HEAD in asked(client, "Where were we?", "session-3")
 
 
-def test_a_subject_new_since_the_last_session_is_no_continuation(client: SimulatedClient) -> None:
+def test_a_prompt_on_a_new_subject_continues_nothing(client: SimulatedClient) -> None:
     session(client, "session-1", TASK, ANSWER)
 
     assert HEAD not in asked(client, "Continue with the login page")

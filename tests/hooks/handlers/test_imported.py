@@ -36,7 +36,7 @@ def waiting(client: SimulatedClient) -> int:
     return int(json.loads(client.command("review", "--json").stdout)["total"]["imported"])
 
 
-def test_imported_memories_use_at_most_a_hundred_tokens_of_a_start(client: SimulatedClient) -> None:
+def test_imports_use_at_most_100_tokens_of_a_session_start(client: SimulatedClient) -> None:
     told = client.context("SessionStart", "s-1", source="startup")
 
     block = told.partition("</memory")[0]
@@ -46,7 +46,7 @@ def test_imported_memories_use_at_most_a_hundred_tokens_of_a_start(client: Simul
     assert "more on record: ask, or recall" in block
 
 
-def test_short_imported_memories_of_many_kinds_keep_the_same_limit(client: SimulatedClient) -> None:
+def test_many_short_imports_use_at_most_100_tokens_too(client: SimulatedClient) -> None:
     export = client.home / "short.json"
     texts = ("Always use tabs", "We decided on Redis", "Do we need Kafka?", "Blocker: no licence")
     rows = [{"id": text, "memory": text} for text in (PERSONAL, *texts, "x" * 500)]

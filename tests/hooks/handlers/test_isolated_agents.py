@@ -112,7 +112,7 @@ def test_a_finding_of_a_subagent_is_stored_in_the_domain_of_its_type(
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {domain}
 
 
-def test_a_broken_configuration_that_may_isolate_a_domain_turns_memory_off(
+def test_an_invalid_config_file_that_may_isolate_a_domain_turns_memory_off(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS)
@@ -183,7 +183,7 @@ def test_a_mapped_agent_without_memories_of_its_own_gets_nothing(
     assert walled.log == ""
 
 
-def test_an_isolated_agent_supersedes_no_record_of_other_domains(walled: SimulatedClient) -> None:
+def test_an_isolated_agent_cannot_replace_records_of_other_domains(walled: SimulatedClient) -> None:
     instead = "Noted decision: PostgreSQL holds the session tokens. Instead of: Redis"
     noted(walled, TOKENS, "earlier")
     ended(walled, "legal-advisor", TOKENS)
@@ -302,7 +302,7 @@ def test_an_interrupted_session_is_read_into_its_own_domain(walled: SimulatedCli
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_a_start_in_an_isolated_folder_shows_no_session_interrupted_outside(
+def test_a_start_in_an_isolated_folder_shows_no_messages_from_outside(
     walled: SimulatedClient,
 ) -> None:
     walled.fire("SessionStart", "broken", source="startup")

@@ -86,7 +86,7 @@ def test_a_second_clone_is_reported_once_and_linked_by_a_typed_command(
     assert clones.client.log == ""
 
 
-def test_an_unattended_session_loses_nothing_and_leaves_the_question_open(clones: Clones) -> None:
+def test_an_unattended_session_cannot_link_a_clone_and_a_later_one_is_asked(clones: Clones) -> None:
     client = clones.at(clones.second)
     client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     assert clones.notice("script") == ""
@@ -124,7 +124,7 @@ def test_the_model_cannot_link_projects(
     assert main(["project", "link", wanted, "--yes"]) == 0
 
 
-def test_only_the_settings_in_home_decide_which_clones_are_trusted(clones: Clones) -> None:
+def test_settings_in_a_repository_cannot_make_its_clone_trusted(clones: Clones) -> None:
     """Variables a repository can set; its own config.toml nobody reads."""
     client = clones.at(clones.second)
     said = '[projects]\nclaims = "trust"\n'

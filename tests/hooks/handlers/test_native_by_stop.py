@@ -93,7 +93,7 @@ def test_a_symbolic_link_to_the_notes_is_written_through(client: SimulatedClient
     assert real.read_text().startswith(f"mine\n{BEGIN}") and "PostgreSQL" in real.read_text()
 
 
-def test_read_only_notes_are_unchanged_and_the_user_is_told_once(client: SimulatedClient) -> None:
+def test_a_read_only_memory_md_is_unchanged_and_reported_once(client: SimulatedClient) -> None:
     path = own(client, b"mine\n")
     path.chmod(0o444)
     decide(client)
@@ -133,7 +133,7 @@ def test_the_switches_of_the_client_are_respected(client: SimulatedClient, place
         ("CLAUDE_CODE_REMOTE", "true"),
     ],
 )
-def test_a_session_that_does_not_load_the_file_is_told_its_records(
+def test_a_session_that_does_not_load_memory_md_gets_its_records(
     client: SimulatedClient, name: str, value: str
 ) -> None:
     decide(client)

@@ -159,7 +159,7 @@ class TestTrust:
         assert not [path for path in files if weak.encode() in path.read_bytes()]
         assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
-    def test_a_note_for_all_projects_needs_a_quotation_that_says_everywhere(
+    def test_a_note_for_all_projects_needs_a_quotation_that_says_so(
         self, client: SimulatedClient
     ) -> None:
         said = "Always answer me in German, in all of my projects"
@@ -293,7 +293,7 @@ class TestKeeping:
 
 
 class TestReplacing:
-    def test_the_assistant_can_drop_its_own_record_by_id(self, client: SimulatedClient) -> None:
+    def test_the_assistant_can_close_its_own_record_by_id(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         record = only(client)
         notice = client.stop(f"Dropped: {record.id[-8:]}")
@@ -302,7 +302,7 @@ class TestReplacing:
         assert closed.valid_to != ""
         assert f"dropped {record.id[-8:]}" in notice
 
-    def test_the_assistant_cannot_drop_a_record_of_the_user(self, client: SimulatedClient) -> None:
+    def test_the_assistant_cannot_close_a_record_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         client.stop(f"Dropped: {only(client).id[-8:]}")
 
@@ -438,7 +438,7 @@ class Limited(Deadline):
 
 
 @pytest.mark.parametrize("asked", range(0, 90, 6))
-def test_notes_that_a_stop_has_no_time_for_are_stored_by_the_next_stop(
+def test_notes_missed_for_lack_of_time_are_stored_at_the_next_stop(
     client: SimulatedClient, asked: int
 ) -> None:
     parts = ("parser", "mailer", "importer")

@@ -44,7 +44,7 @@ def told(client: SimulatedClient, prompt: str, session: str = "later") -> list[s
     return [line for line in client.prompt(prompt, session).splitlines() if MARK in line]
 
 
-def test_a_repeated_task_gets_the_earlier_prompt_its_outcome_and_files(
+def test_a_repeated_task_shows_the_earlier_prompt_its_outcome_and_files(
     worked: SimulatedClient,
 ) -> None:
     worked.fire("SessionStart", "later", source="startup")
@@ -97,7 +97,7 @@ def test_without_recorded_prompts_earlier_work_is_shown_once(worked: SimulatedCl
         "Show me the code page of the shop, with its labels and its colours.",
     ],
 )
-def test_an_unrelated_task_gets_no_earlier_work(worked: SimulatedClient, prompt: str) -> None:
+def test_an_unrelated_task_shows_no_earlier_work(worked: SimulatedClient, prompt: str) -> None:
     worked.fire("SessionStart", "later", source="startup")
 
     assert told(worked, prompt) == []

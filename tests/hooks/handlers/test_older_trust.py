@@ -27,7 +27,7 @@ def older(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_a_memory_of_an_older_release_keeps_all_records_and_puts_quotations_first(
+def test_records_of_an_older_release_are_kept_and_shown_with_their_quotation(
     older: SimulatedClient,
 ) -> None:
     older.fire("Stop", last_assistant_message="Done.")
@@ -38,7 +38,7 @@ def test_a_memory_of_an_older_release_keeps_all_records_and_puts_quotations_firs
     assert "From now on all dates are shown in UTC" in shown
 
 
-def test_user_trust_without_a_quotation_is_removed_once_and_undo_is_permanent(
+def test_an_older_records_user_trust_without_a_quotation_is_removed_once(
     older: SimulatedClient,
 ) -> None:
     def trusts() -> dict[str, str]:

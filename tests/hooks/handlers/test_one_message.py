@@ -62,7 +62,7 @@ def test_a_start_shows_the_quotation_of_a_message_once(client: SimulatedClient) 
     assert_told_once([line for line in told(client).splitlines() if line.startswith("- [")])
 
 
-def test_another_line_shows_the_quotation_when_the_line_with_it_is_removed(
+def test_if_the_line_with_a_quotation_is_removed_another_line_shows_it(
     client: SimulatedClient,
 ) -> None:
     note_all(client)

@@ -55,7 +55,7 @@ def test_ambiguous_words_about_a_user_create_no_entity(client: SimulatedClient, 
     assert entities(client, text, "--scope", "user") == {}
 
 
-def test_a_goal_in_a_project_is_not_a_goal_of_the_user(client: SimulatedClient) -> None:
+def test_a_goal_of_a_project_is_not_stored_as_a_goal_of_the_user(client: SimulatedClient) -> None:
     assert "goal" not in entities(client, "The user's goal is to learn Rust").values()
 
 

@@ -49,7 +49,7 @@ class TestSessionStart:
         assert "Redis" in second
         assert "PostgreSQL" not in second
 
-    def test_the_block_is_byte_identical_while_the_memory_is_unchanged(
+    def test_the_session_block_is_identical_while_the_memory_is_unchanged(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -57,7 +57,7 @@ class TestSessionStart:
 
         assert len(blocks) == 1
 
-    def test_the_first_run_says_what_is_stored_and_how_to_see_and_stop_it(
+    def test_the_first_notice_says_what_is_stored_and_how_to_see_and_stop_it(
         self, client: SimulatedClient
     ) -> None:
         first = client.fire("SessionStart", source="startup")
@@ -94,7 +94,7 @@ class TestPrompt:
         assert OPEN in context
         assert "PostgreSQL" in context
 
-    def test_a_memory_is_given_only_once(self, client: SimulatedClient) -> None:
+    def test_a_memory_is_injected_only_once_per_session(self, client: SimulatedClient) -> None:
         noted(client)
         first = client.prompt(QUESTION, "session-2")
         second = client.prompt(QUESTION, "session-2")
@@ -108,7 +108,7 @@ class TestPrompt:
         assert client.prompt(QUESTION, "session-1") == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
 
-    def test_after_a_compaction_a_session_is_given_its_own_decision(
+    def test_after_a_compaction_a_session_gets_its_own_decision_again(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -127,7 +127,7 @@ class TestPrompt:
         assert client.prompt(QUESTION) == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
 
-    def test_an_unrelated_prompt_gets_nothing(self, client: SimulatedClient) -> None:
+    def test_a_prompt_unrelated_to_any_memory_gets_none(self, client: SimulatedClient) -> None:
         noted(client)
         client.fire("SessionStart", "session-2", source="startup")
 
@@ -275,7 +275,7 @@ class TestCompaction:
         assert not ("PostgreSQL" in restored and "PostgreSQL" in asked)
 
 
-def test_the_turn_that_stated_a_decision_is_not_given_in_addition_to_it(
+def test_a_decision_is_injected_without_the_turn_that_stated_it(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)
@@ -297,7 +297,7 @@ def test_records_are_given_if_the_user_removed_memory_md(
     assert client.log == ""
 
 
-def test_only_spoken_words_and_not_file_names_ask_for_the_past(client: SimulatedClient) -> None:
+def test_a_file_name_like_last_session_does_not_ask_for_past_turns(client: SimulatedClient) -> None:
     client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
     client.fire("Stop", "session-1", last_assistant_message="They do.")
 

@@ -28,7 +28,7 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_deliberate_statement_is_stored_at_once_and_trusted_after_its_entry_is_read(
+def test_a_deliberate_statement_is_stored_at_once_and_trusted_once_checked(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
@@ -85,7 +85,7 @@ def test_stop_reads_the_transcript_and_stores_a_note_of_the_message_only_once(
     assert sorted(r.type for r in client.records("1")) == ["decision", "solution"]
 
 
-def test_br11_one_decision_is_stored_in_three_places(client: SimulatedClient) -> None:
+def test_br11_a_decision_is_stored_in_graph_journal_and_memory_md(client: SimulatedClient) -> None:
     client.fire(
         "UserPromptSubmit",
         prompt="We decided to use cursor-based pagination for all list endpoints, "
@@ -225,7 +225,7 @@ class TestBridge:
 
         assert self.graph(client) == [("Cart", "holds items")]
 
-    def test_a_call_to_our_own_server_is_not_mirrored(self, client: SimulatedClient) -> None:
+    def test_a_call_to_our_own_server_is_not_copied(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_name": "mcp__plugin_memory-fabric_memory__create_entities"}
         client.fire("PostToolUse", **call)
 

@@ -88,7 +88,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}" in notice
 
-    def test_a_drop_with_a_note_on_the_same_subject_closes_the_decision(
+    def test_a_dropped_line_with_a_note_on_the_same_subject_closes_a_decision(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -99,7 +99,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"dropped {old}" in notice
 
-    def test_the_assistants_sentence_does_not_extend_a_quotation_to_a_subject(
+    def test_the_subject_of_a_quotation_does_not_follow_from_the_assistants_text(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Backups are kept for ten years on tape", session="earlier")
@@ -129,7 +129,7 @@ class TestBorrowedWords:
 
         assert client.is_open("prices")
 
-    def test_two_words_that_identify_no_record_with_certainty_supersede_none(
+    def test_two_words_that_may_mean_several_records_replace_none(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "Videos of several products are kept on the media host", quotation="")
@@ -273,7 +273,7 @@ class TestFeedback:
         assert "not kept" not in client.stop(line)
         assert client.feedback() == ""
 
-    def test_feedback_is_kept_during_a_command_and_given_after_a_compaction(
+    def test_feedback_on_notes_of_a_compaction_is_shown_after_a_command_prompt(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(RULE)

@@ -50,7 +50,7 @@ def has_started(client: SimulatedClient, agent: str, task: str) -> None:
     (folder / f"agent-{agent}.meta.json").write_text(json.dumps(noted), "utf-8")
 
 
-def test_a_task_is_recorded_without_output(client: SimulatedClient) -> None:
+def test_the_task_of_a_subagent_is_recorded_without_any_output(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert delegate(client, "t1", "Tune the analytics DB") == {}
@@ -79,7 +79,7 @@ def test_two_concurrent_agents_of_one_type_each_get_memories_for_both_tasks(
     assert all(len(text) <= 1200 for text in given)
 
 
-def test_once_one_task_is_assigned_the_other_agent_gets_only_its_own(
+def test_once_one_agent_has_its_task_the_other_gets_only_its_own_task(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -117,7 +117,7 @@ def test_agents_started_in_sequence_each_get_memories_for_their_own_task(
     assert "PostgreSQL" not in given
 
 
-def test_a_task_whose_agent_never_started_ends_with_the_next_prompt(
+def test_a_task_whose_agent_never_started_is_dropped_at_the_next_prompt(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -164,7 +164,7 @@ def test_an_agent_gets_a_memory_once_and_apart_from_other_agents(client: Simulat
     assert "PostgreSQL" in start(client, "a2")
 
 
-def test_the_configuration_can_disable_the_terms_of_an_agent_type(client: SimulatedClient) -> None:
+def test_config_toml_can_disable_the_search_terms_of_an_agent_type(client: SimulatedClient) -> None:
     remembering(client, "One schema migration a release, since it is safe")
     (client.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
 
