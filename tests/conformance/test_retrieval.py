@@ -45,7 +45,7 @@ def filled(store: Store) -> Store:
 
 
 @pytest.mark.parametrize(("question", "first"), CASES)
-def test_both_retrievals_answer_alike(filled: Store, question: str, first: str | None) -> None:
+def test_local_and_server_recall_agree(filled: Store, question: str, first: str | None) -> None:
     for member in (ANN, BOB):
         texts = [found.text for found in filled.recall(member, question)]
         assert (texts[0] if texts else None) == first

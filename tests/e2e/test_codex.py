@@ -91,7 +91,7 @@ def test_removal_restores_the_previous_hooks(machine: Machine) -> None:
     assert removed == OWN_HOOKS
 
 
-def test_its_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+def test_the_clients_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
     def answered() -> bool:
         return "W" in machine.ways or not machine.codex(QUESTION, "PostgreSQL.").requests
 

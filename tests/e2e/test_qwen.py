@@ -66,7 +66,7 @@ def test_turns_of_the_client_are_stored_and_why_shows_the_client(
     assert "in Qwen Code, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
 
 
-def test_its_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+def test_the_clients_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
     def answered() -> bool:
         return "W" in machine.ways or not machine.qwen(QUESTION, "PostgreSQL.").requests
 

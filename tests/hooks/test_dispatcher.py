@@ -191,7 +191,7 @@ def test_an_expired_deadline_ends_the_event_with_a_log_line(sandbox: Sandbox) ->
         ({"MEMORY_FABRIC": "off"}, []),
     ],
 )
-def test_one_switch_turns_all_handlers_off(
+def test_one_setting_turns_all_handlers_off(
     sandbox: Sandbox, variables: Mapping[str, str], ran: list[str]
 ) -> None:
     assert _ran(sandbox, {**sandbox.environ, **variables}) == ran
@@ -327,12 +327,12 @@ def test_a_memory_that_cannot_be_opened_gives_only_a_log_line(
 @pytest.mark.parametrize(
     "environ", [{}, {"HOME": "/dev/null"}, {"MEMORY_FABRIC_HOME": "/dev/null"}]
 )
-def test_an_environment_without_a_usable_home_never_raises(environ: dict[str, str]) -> None:
+def test_hooks_never_raise_without_a_usable_home_folder(environ: dict[str, str]) -> None:
     environ = {"MEMORY_FABRIC_HOME": "/dev/null/x", **environ}
     assert run(event("Nothing"), environ) == b""
 
 
-def test_every_event_has_a_deadline_and_only_unawaited_events_repair(
+def test_every_event_has_a_deadline_and_only_slow_events_repair(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory

@@ -87,7 +87,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert [text for _, text in episodes(client)] == [FOUND, "I went on after lunch."]
 
-    def test_an_incomplete_last_line_does_not_stop_a_reading(self, client: SimulatedClient) -> None:
+    def test_a_session_with_an_incomplete_line_is_ended(self, client: SimulatedClient) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         with client.transcript.open("ab") as file:

@@ -240,7 +240,7 @@ def test_a_summary_that_repeats_decisions_creates_no_duplicates(client: Simulate
     assert [record.domain for record in client.records()] == ["general"]
 
 
-def test_every_session_in_an_isolated_folder_gets_only_its_domain(walled: SimulatedClient) -> None:
+def test_sessions_in_an_isolated_folder_get_only_its_domain(walled: SimulatedClient) -> None:
     noted(walled, DAYS, "earlier")
     moved_to(walled, "services/legal")
     noted(walled, YEARS, "inside")

@@ -70,7 +70,7 @@ def test_adding_many_records_keeps_hand_written_notes_byte_for_byte(
 
 
 @pytest.mark.parametrize("lines", [198, 300])
-def test_notes_that_are_already_full_remain_unchanged(client: SimulatedClient, lines: int) -> None:
+def test_a_full_memory_md_remains_unchanged(client: SimulatedClient, lines: int) -> None:
     path = own(client, b"- a note\n" * lines)
     decide(client)
 
@@ -151,7 +151,7 @@ def test_a_session_that_does_not_load_memory_md_gets_its_records(
     assert "PostgreSQL" not in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_the_folder_from_the_users_settings_is_used(client: SimulatedClient) -> None:
+def test_memory_md_is_in_the_folder_of_the_users_settings(client: SimulatedClient) -> None:
     elsewhere = client.home / "notes"
     (client.home / ".claude").mkdir(exist_ok=True)
     settings = json.dumps({"autoMemoryDirectory": str(elsewhere)})
@@ -178,7 +178,7 @@ def test_two_decisions_with_the_same_first_50_characters_get_two_lines(
     assert text.count("<!-- id: ") == 2
 
 
-def test_replaced_forgotten_or_undone_records_leave_the_block(client: SimulatedClient) -> None:
+def test_replaced_or_forgotten_records_leave_memory_md(client: SimulatedClient) -> None:
     path = own(client, b"# Mine\r\n")
     for text in (
         "We decided to use MongoDB for the analytics DB because it scales.",

@@ -89,7 +89,7 @@ class TestTrust:
         client.note("rule", RULE, SAID, "session-3", prompt="Now the cart, please.")
         assert only(client).trust == "assistant"
 
-    def test_words_found_only_in_a_transcript_have_no_trust(self, client: SimulatedClient) -> None:
+    def test_text_found_only_in_a_transcript_earns_no_trust(self, client: SimulatedClient) -> None:
         client.say("user", SAID)
         client.stop(f'Noted rule: {RULE}. From: "{SAID}"')
 
@@ -108,7 +108,7 @@ class TestTrust:
 
         assert only(client).trust == "assistant"
 
-    def test_a_decision_the_user_only_agreed_to_has_no_trust(self, client: SimulatedClient) -> None:
+    def test_a_decision_merely_agreed_to_has_no_user_trust(self, client: SimulatedClient) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
         client.stop("Shall I keep the cart in Redis?")
@@ -143,7 +143,7 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
-    def test_a_quotation_after_a_mentioned_marker_is_found(self, client: SimulatedClient) -> None:
+    def test_a_mentioned_marker_does_not_hide_a_quotation(self, client: SimulatedClient) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
         client.note("rule", RULE, SAID, prompt=prompt)
 
@@ -373,7 +373,7 @@ class TestAsking:
         assert [text.count(PROTOCOL) for text in given] == [1, 0, 1]
         assert PROTOCOL not in client.whole_context("UserPromptSubmit", prompt="Go on, please.")
 
-    def test_the_whole_start_context_stays_within_its_budget(self, client: SimulatedClient) -> None:
+    def test_the_session_start_context_is_within_its_budget(self, client: SimulatedClient) -> None:
         for n in range(15):
             client.note("rule", f"Part {n} is made of steel, {'and polished, ' * 15}as ever")
             client.prompt(f"Never paint part {n} yourself, I do that on my own machine.")

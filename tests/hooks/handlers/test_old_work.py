@@ -72,7 +72,7 @@ def test_an_earlier_task_shows_the_note_of_its_outcome_once(
     assert second == ""
 
 
-def test_only_the_first_task_of_a_session_gets_earlier_work(worked: SimulatedClient) -> None:
+def test_only_a_sessions_first_task_shows_earlier_work(worked: SimulatedClient) -> None:
     worked.fire("SessionStart", "later", source="startup")
     first = told(worked, "Add birthday cakes to the catalogue of the bakery.")
 

@@ -96,7 +96,7 @@ def test_a_lost_memory_is_restored_with_the_quotation_of_each_line(client: Simul
     assert not any(AGAIN in line for line in lines.values())
 
 
-def test_a_line_whose_quotation_was_removed_gets_no_other_one(client: SimulatedClient) -> None:
+def test_a_line_without_its_quotation_gets_no_other_quotation(client: SimulatedClient) -> None:
     note_all(client)
     path = client.memory_md_file()
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -108,7 +108,7 @@ def test_a_line_whose_quotation_was_removed_gets_no_other_one(client: SimulatedC
     assert any("new dependency" in line for line in left.values())
 
 
-def test_no_line_of_a_start_appears_without_the_quotation_above_it(client: SimulatedClient) -> None:
+def test_a_short_session_start_keeps_the_quotations_of_its_lines(client: SimulatedClient) -> None:
     note_all(client)
     rules = tuple(client.records())
 

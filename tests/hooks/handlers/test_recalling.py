@@ -39,7 +39,7 @@ class TestSessionStart:
         assert "service-11" in block
         assert again == ""
 
-    def test_a_resumed_session_gets_only_what_changed(self, client: SimulatedClient) -> None:
+    def test_a_resumed_session_gets_only_changed_records(self, client: SimulatedClient) -> None:
         noted(client)
         first = client.context("SessionStart", "session-2", source="startup")
         noted(client, SESSIONS, "session-3")
@@ -75,7 +75,7 @@ class TestSessionStart:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_a_fork_does_not_get_again_what_its_parent_got(self, client: SimulatedClient) -> None:
+    def test_a_fork_does_not_get_its_parents_memories_again(self, client: SimulatedClient) -> None:
         noted(client)
         client.fire("SessionStart", "parent", source="startup")
         client.say("user", "hello", session="child")
@@ -102,7 +102,7 @@ class TestPrompt:
         assert "PostgreSQL" in first
         assert second == ""
 
-    def test_a_session_is_not_given_its_own_decision(self, client: SimulatedClient) -> None:
+    def test_a_session_does_not_get_its_own_decision(self, client: SimulatedClient) -> None:
         noted(client)
 
         assert client.prompt(QUESTION, "session-1") == ""
@@ -116,7 +116,7 @@ class TestPrompt:
 
         assert "PostgreSQL" in client.prompt(QUESTION)
 
-    def test_a_record_made_since_a_compaction_is_not_given_again(
+    def test_a_record_made_since_a_compaction_is_not_injected(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The workers are slow today.")

@@ -161,7 +161,7 @@ def test_a_finding_of_a_subagent_is_stored_in_its_domain(client: SimulatedClient
     assert record.trust == "assistant"
 
 
-def test_the_fork_for_a_compaction_does_not_count_as_a_subagent(client: SimulatedClient) -> None:
+def test_the_agent_of_a_compaction_is_not_a_subagent(client: SimulatedClient) -> None:
     client.fire(
         "SubagentStop",
         agent_id="a1",
@@ -208,7 +208,7 @@ class TestBridge:
         memory.close()
         return found
 
-    def test_entities_of_another_server_are_mirrored_once(self, client: SimulatedClient) -> None:
+    def test_entities_of_another_server_are_copied_once(self, client: SimulatedClient) -> None:
         client.fire("PostToolUse", **self.CALL)
         client.fire("PostToolUse", **self.CALL)
 

@@ -165,7 +165,7 @@ class TestProtected:
         assert client.types(f"replace {client.id_of('may be applied')}")
         assert not client.is_open("Never run")
 
-    def test_the_tool_of_the_assistant_follows_the_same_rule(self, client: SimulatedClient) -> None:
+    def test_the_remember_tool_replaces_no_unrelated_rule(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, session="earlier")
         old, words = client.id_of("Never push"), "push the button component to the shelf"
         client.prompt(words)

@@ -34,7 +34,7 @@ def test_three_candidates_are_shown_with_their_ids_at_most_twice(client: Simulat
     assert starts[0][0] == f"- [{newest.id[-8:]}] “{newest.what}”"
 
 
-def test_a_candidate_heard_again_is_shown_again_until_dropped(client: SimulatedClient) -> None:
+def test_a_repeated_candidate_is_shown_again_until_dropped(client: SimulatedClient) -> None:
     starts = []
     for number in range(1, 6):
         starts.append(len(shown(client, f"session-{number}")))
@@ -68,7 +68,7 @@ def test_noted_or_dropped_candidates_are_not_shown(client: SimulatedClient) -> N
     assert shown(client, "later-1") == []
 
 
-def test_candidates_also_heard_in_earlier_sessions_come_first(client: SimulatedClient) -> None:
+def test_candidates_repeated_across_sessions_come_first(client: SimulatedClient) -> None:
     client.say("user", SAID[0], session="session-0")
     client.fire("Stop", "session-0", last_assistant_message="All right.")
     hear(client, SAID[0], "session-1")

@@ -184,7 +184,7 @@ def test_all_fields_of_a_global_record_reveal_nothing_of_its_origin(told: Simula
     assert [name for name in TELLING if name in graph] == []
 
 
-def test_a_global_record_omits_host_person_and_company_elsewhere(client: SimulatedClient) -> None:
+def test_a_global_record_omits_host_person_and_company(client: SimulatedClient) -> None:
     said = ("--type", "decision", "--global")
     remember(client, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
     remember(client, *said, "Acme Corp wants cursor-based pagination for list endpoints")
@@ -197,7 +197,7 @@ def test_a_global_record_omits_host_person_and_company_elsewhere(client: Simulat
         assert name not in start
 
 
-def test_a_word_that_may_be_a_name_is_refused_with_exit_code_2(client: SimulatedClient) -> None:
+def test_a_possible_name_in_a_global_text_exits_with_2(client: SimulatedClient) -> None:
     done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr

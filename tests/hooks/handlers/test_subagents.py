@@ -143,14 +143,14 @@ def test_eight_tasks_of_one_type_share_the_budget(client: SimulatedClient) -> No
     assert len(given) <= 1200
 
 
-def test_an_agent_without_a_task_or_a_known_type_gets_nothing(client: SimulatedClient) -> None:
+def test_a_subagent_without_a_task_or_a_known_type_gets_no_memory(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert start(client, "a1") == ""
     assert start(client, "a2", "") == ""
 
 
-def test_an_agent_gets_a_memory_once_and_apart_from_other_agents(client: SimulatedClient) -> None:
+def test_each_subagent_gets_a_memory_once(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     client.fire("SessionStart", "s", source="startup")
     delegate(client, "t1", "Tune the analytics DB")

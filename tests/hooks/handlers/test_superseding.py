@@ -170,7 +170,7 @@ def test_questions_with_entities_stay_within_the_block_limit(client: SimulatedCl
     assert block.count("[question") == 3
 
 
-def test_the_command_reports_which_record_the_new_one_replaces(client: SimulatedClient) -> None:
+def test_the_command_remember_reports_which_record_is_replaced(client: SimulatedClient) -> None:
     client.command("remember", "Use MongoDB for the order archive")
     done = client.command("remember", "We moved the order archive from MongoDB to Postgres")
 

@@ -41,7 +41,7 @@ def known(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_a_fix_is_shown_in_its_own_words_with_date_and_id(known: SimulatedClient) -> None:
+def test_a_known_fix_is_shown_with_its_text_date_and_id(known: SimulatedClient) -> None:
     (record,) = known.records()
 
     told = failed(known)
@@ -70,7 +70,7 @@ def test_a_fix_shown_at_the_start_is_shown_again_at_the_failure(known: Simulated
     assert FIX[:30] in failed(known, "session-2")
 
 
-def test_another_failure_shows_no_fix(known: SimulatedClient) -> None:
+def test_a_failure_without_a_known_fix_shows_none(known: SimulatedClient) -> None:
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
 
@@ -93,7 +93,7 @@ def test_a_command_that_passed_shows_no_fix(known: SimulatedClient) -> None:
         {"tool_name": "Read"},
     ],
 )
-def test_an_event_that_is_no_failed_command_shows_no_fix(
+def test_an_event_other_than_a_failed_command_shows_no_fix(
     known: SimulatedClient, fields: dict[str, Any]
 ) -> None:
     assert failed(known, **fields) == ""
@@ -186,7 +186,7 @@ def test_a_fix_whose_file_has_changed_is_flagged(client: SimulatedClient) -> Non
     assert "(fly.toml has changed since)" in failed(client)
 
 
-def test_no_fix_is_shown_while_reading_is_off(known: SimulatedClient) -> None:
+def test_no_fix_is_shown_while_recall_is_off(known: SimulatedClient) -> None:
     known.command("off", "--read")
 
     assert failed(known) == ""

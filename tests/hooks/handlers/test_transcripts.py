@@ -173,7 +173,7 @@ class TestOnce:
 
     @pytest.mark.parametrize("same_ids", [True, False])
     @pytest.mark.parametrize("names_parent", [True, False])
-    def test_copies_in_a_fork_do_not_count_as_a_second_sighting(
+    def test_copied_turns_in_a_fork_do_not_count_as_repeated_statements(
         self, client: SimulatedClient, same_ids: bool, names_parent: bool
     ) -> None:
         noted = f"Noted decision: {DECISION}."

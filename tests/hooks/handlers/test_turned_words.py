@@ -34,7 +34,7 @@ def test_a_statement_is_shown_with_the_words_that_reverse_it(
     assert line.index(turn) < line.index("(noted as")
 
 
-def test_a_statement_alone_is_shown_once(client: SimulatedClient) -> None:
+def test_a_statement_without_context_is_shown_once(client: SimulatedClient) -> None:
     client.prompt("From now on always push straight to main.")
     client.stop()
 
@@ -54,7 +54,7 @@ def test_a_statement_alone_is_shown_once(client: SimulatedClient) -> None:
     ],
 )
 @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-def test_a_question_a_confirmation_or_other_sentences_supersede_nothing(
+def test_questions_confirmations_and_other_sentences_replace_no_record(
     client: SimulatedClient, prompt: str, quotation: str, *, by_drop: bool
 ) -> None:
     client.note("decision", USED, session="earlier")
@@ -132,7 +132,7 @@ def test_no_note_confirms_a_candidate_that_waits_for_the_users_approval(
     assert [record.trust for record in client.records()] in ([], ["assistant"])
 
 
-def test_the_quoted_sentence_itself_must_say_everywhere(client: SimulatedClient) -> None:
+def test_only_a_quoted_always_makes_a_note_apply_everywhere(client: SimulatedClient) -> None:
     prompt = "The tests always take long. Please write the dates in UTC from here on."
     client.note(
         "rule", "Dates are in UTC", "write the dates in UTC", prompt=prompt, For="everywhere"
@@ -211,7 +211,7 @@ def test_the_sentence_introducing_a_code_block_is_kept_despite_blank_lines(
     assert "must never be run" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_extra_search_words_of_a_note_contain_no_secret(client: SimulatedClient) -> None:
+def test_secrets_are_removed_from_extra_search_words_of_a_note(client: SimulatedClient) -> None:
     token = "ghp_" + "9fK2xQ7bLm4Rt8Wz" + "1cVy6Nd3Hs5JpAeG0uTi"
     client.note("fact", "The mirror needs a token", "", also=f"mirror login, {token}")
 

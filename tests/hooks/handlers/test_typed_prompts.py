@@ -89,7 +89,7 @@ def origins(client: SimulatedClient) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", ["", "/nonexistent", "other.jsonl"])
-def test_a_command_with_another_transcript_than_its_session_is_refused(
+def test_a_command_whose_event_names_another_transcript_is_refused(
     client: SimulatedClient, path: str
 ) -> None:
     """The assistant can pipe in an event that hides the call of a tool from which it comes."""
@@ -118,7 +118,7 @@ def test_a_command_with_another_transcript_than_its_session_is_refused(
         {"textNotTyped": True},
     ],
 )
-def test_a_prompt_marked_as_machine_generated_creates_no_binding_rule(
+def test_a_machine_generated_prompt_creates_no_rule_that_binds_calls(
     client: SimulatedClient, marks: dict[str, Any]
 ) -> None:
     fire(client, RULE)
@@ -163,7 +163,7 @@ def test_a_prompt_without_an_entry_keeps_the_assistants_trust(client: SimulatedC
     assert "main branch" not in memory_file(client)
 
 
-def test_a_note_quoting_a_staged_prompt_gets_user_trust_when_its_entry_is_read(
+def test_a_note_quoting_a_prompt_gets_user_trust_once_the_prompt_is_checked(
     client: SimulatedClient,
 ) -> None:
     said = "Deploys have to wait for the nightly tests, please."
@@ -180,7 +180,7 @@ def test_a_note_quoting_a_staged_prompt_gets_user_trust_when_its_entry_is_read(
 
 @pytest.mark.parametrize("reader", ["PreCompact", "Stop"])
 @pytest.mark.parametrize("later", ["Stop", "SessionEnd"])
-def test_a_prompt_whose_entry_is_read_before_staging_counts_as_typed(
+def test_a_prompt_stored_after_its_entry_was_read_counts_as_typed(
     client: SimulatedClient, reader: str, later: str
 ) -> None:
     enter(client, RULE, **TYPED)
@@ -257,7 +257,7 @@ def test_a_fork_restores_nothing_that_was_forgotten(client: SimulatedClient) -> 
     assert client.records() == []
 
 
-def test_confirming_a_statement_needs_no_separate_undo(client: SimulatedClient) -> None:
+def test_one_undo_removes_a_statement_and_its_confirmation(client: SimulatedClient) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -309,7 +309,7 @@ def test_a_scheduled_command_is_refused(client: SimulatedClient, command: str, s
     assert "are off" not in json.dumps(reply)
 
 
-def test_a_command_of_a_person_is_executed_after_a_scheduled_turn(client: SimulatedClient) -> None:
+def test_a_typed_memory_command_is_executed_after_a_scheduled_turn(client: SimulatedClient) -> None:
     append(client, {**SCHEDULE, "prompt": "check the deploy"})
     enter(client, "check the deploy", **SCHEDULED)
     client.say("assistant", "Checked.")
@@ -459,7 +459,7 @@ def test_the_label_of_an_option_is_recognised_regardless_of_white_space() -> Non
     assert events.answers_in(answers) == (["Push to main"], [])
 
 
-def test_a_simultaneous_prompt_in_another_session_confirms_nothing(
+def test_an_equal_prompt_in_another_session_confirms_no_prompt(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timestamp()

@@ -31,7 +31,7 @@ class TestOneWord:
         assert client.record_of("after each task").evidence["agreed"] == f"replace {new}"
         assert client.record_of("after each task").trust == "assistant"
 
-    def test_keep_retains_a_contradicted_rule_and_answers_the_question(
+    def test_keep_retains_a_contradicted_rule_and_ends_the_contradiction(
         self, client: SimulatedClient
     ) -> None:
         old, _ = contradict(client)
@@ -87,7 +87,7 @@ class TestTypedCommands:
         assert "staging host restarts" in client.types("undo")
         assert client.records("1") == []
 
-    def test_undo_without_a_change_goes_to_the_assistant(self, client: SimulatedClient) -> None:
+    def test_undo_without_a_change_is_left_to_the_assistant(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
 
         assert client.types("undo", "session-2") == ""
@@ -125,7 +125,7 @@ class TestTypedCommands:
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])
     @pytest.mark.parametrize("word", ["replace", "Keep"])
-    def test_without_an_id_the_only_open_question_is_answered(
+    def test_keep_without_an_id_decides_the_only_open_contradiction(
         self, client: SimulatedClient, word: str, session: str
     ) -> None:
         """It was asked at the end of this session's turn, or at the start of the next session."""
@@ -149,7 +149,7 @@ class TestTypedCommands:
         assert heard.id[-8:] in client.types("keep")
         assert client.record_of("changelog").status == "active"
 
-    def test_without_an_id_nothing_is_changed_if_two_questions_are_open(
+    def test_a_command_without_an_id_is_ambiguous_with_two_open_questions(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -159,7 +159,7 @@ class TestTypedCommands:
         assert client.types("keep") == client.types("replace") == ""
         assert client.is_open("Never push")
 
-    def test_without_an_id_an_answer_goes_to_the_assistant_that_just_asked(
+    def test_keep_without_an_id_may_answer_the_assistants_question(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)

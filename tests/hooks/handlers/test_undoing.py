@@ -89,7 +89,7 @@ def test_forgetting_a_decision_reports_which_one_is_valid_again(client: Simulate
     assert "again" not in client.types(f"forget {old}")
 
 
-def test_forgetting_in_a_shell_reports_what_is_valid_again(client: SimulatedClient) -> None:
+def test_the_command_forget_reports_which_decision_is_valid_again(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
 
     assert (
@@ -193,7 +193,7 @@ def test_a_note_that_the_assistant_writes_after_the_undo_is_kept(client: Simulat
     assert held(client) == ["The cache is Memcached"]
 
 
-def test_a_drop_that_was_undone_is_not_repeated_when_its_line_is_read_again(
+def test_an_undone_dropped_line_has_no_effect_when_read_again(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="", session="s-0")
@@ -282,7 +282,7 @@ def test_a_forgotten_statement_noted_again_is_not_reported_as_remembered(
     assert remembered(client) == []
 
 
-def test_undo_of_a_kept_candidate_reports_that_it_had_been_kept(client: SimulatedClient) -> None:
+def test_undoing_a_kept_candidate_reports_that_it_was_kept(client: SimulatedClient) -> None:
     client.prompt("No, always write the changelog in the present tense.")
     client.stop("Done.")
     client.types("keep")
@@ -291,7 +291,7 @@ def test_undo_of_a_kept_candidate_reports_that_it_had_been_kept(client: Simulate
     assert [record.status for record in client.records("1")] == ["candidate"]
 
 
-def test_undo_of_a_keep_closes_the_record_that_it_reopened(client: SimulatedClient) -> None:
+def test_undoing_keep_closes_the_record_that_keep_had_reopened(client: SimulatedClient) -> None:
     old, _ = replaced_cache(client)
     client.types(f"keep {old}")
     assert held(client) == ["The cache is Memcached", "The cache is Redis"]

@@ -49,7 +49,7 @@ def piped(client: SimulatedClient, raw: dict[str, Any], environ: dict[str, str])
     ids=lambda shell: next(iter(shell)),
 )
 @pytest.mark.parametrize("stated", ["", "gemini", "cursor", "opencode", "codex", "newcomer"])
-def test_an_event_from_a_client_other_than_the_shells_has_no_trust_or_commands(
+def test_an_event_sent_from_another_clients_shell_gets_no_trust(
     client: SimulatedClient, shell: dict[str, str], stated: str
 ) -> None:
     if stated == "codex" and "CODEX_THREAD_ID" in shell:
@@ -76,7 +76,7 @@ def notes_are_off(client: SimulatedClient) -> bool:
         memory.close()
 
 
-def test_a_prompt_in_a_client_the_person_started_has_user_trust(client: SimulatedClient) -> None:
+def test_a_prompt_in_a_client_that_the_user_started_has_user_trust(client: SimulatedClient) -> None:
     event = {"hook_event_name": "beforeSubmitPrompt", **CURSOR, "cwd": str(client.project)}
     piped(client, {**event, "prompt": ATTACK}, {})
 
@@ -140,7 +140,7 @@ def test_a_command_in_the_first_prompt_is_executed_without_a_transcript(
     assert "forgot" in reason(reply) and client.records() == []
 
 
-def test_a_second_window_can_give_commands_after_its_first_answer_while_the_first_works(
+def test_a_second_window_can_give_commands_after_its_first_answer(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)

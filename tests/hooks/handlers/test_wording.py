@@ -26,7 +26,7 @@ def test_commands_in_the_welcome_can_be_used_where_it_is_read(client: SimulatedC
     assert unreachable(notice) == []
 
 
-def test_commands_in_a_warning_can_be_used_where_it_is_read(client: SimulatedClient) -> None:
+def test_a_warning_mentions_only_commands_that_work_in_the_client(client: SimulatedClient) -> None:
     (client.project / ".claude").write_text("no folder", "utf-8")
     client.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
 

@@ -132,7 +132,7 @@ class TestIncidents:
 
         assert fix(client).evidence["files"] == ["cart.py"]
 
-    def test_a_result_written_after_the_reading_is_assigned_to_its_command(
+    def test_a_result_written_later_is_assigned_to_its_command(
         self, client: SimulatedClient
     ) -> None:
         call = {"type": "tool_use", "id": REAL_ID, "name": "Bash", "input": {"command": PYTEST}}
@@ -145,7 +145,7 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
-    def test_a_cause_written_after_the_reading_is_added_to_the_fix(
+    def test_a_cause_written_later_is_added_to_the_fix(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", "Make the cart work, please.", timestamp=now())
@@ -240,7 +240,7 @@ class TestStart:
         assert TASK not in client.prompt(f"What did we do last time? {TASK}", "start-0")
         assert TASK in client.command("recall", "analytics importer").stdout
 
-    def test_an_open_point_of_the_assistant_is_shown_until_three_sessions_ignored_it(
+    def test_an_open_question_is_shown_until_three_sessions_left_it_open(
         self, client: SimulatedClient
     ) -> None:
         client.note("open", "The host of the archive is not chosen", quotation="", session="s-0")

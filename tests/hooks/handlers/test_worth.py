@@ -48,7 +48,7 @@ def test_the_tokens_of_the_session_block_are_counted_per_item(client: SimulatedC
     assert sum(row[3] for row in rows) == without_breaks
 
 
-def test_a_prompt_without_memories_counts_nothing(client: SimulatedClient) -> None:
+def test_a_prompt_without_injected_memories_costs_no_tokens(client: SimulatedClient) -> None:
     client.context("SessionStart", source="startup")
     before = told(client)
 
@@ -57,7 +57,7 @@ def test_a_prompt_without_memories_counts_nothing(client: SimulatedClient) -> No
     assert told(client) == before
 
 
-def test_a_cue_with_a_prompt_is_counted(client: SimulatedClient) -> None:
+def test_the_tokens_of_a_cue_are_counted(client: SimulatedClient) -> None:
     client.context("SessionStart", source="startup")
 
     cue = client.prompt("Never push to the main branch yourself.")
@@ -65,7 +65,7 @@ def test_a_cue_with_a_prompt_is_counted(client: SimulatedClient) -> None:
     assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
 
 
-def test_a_rule_shown_when_it_binds_is_counted_once(client: SimulatedClient) -> None:
+def test_a_rule_shown_because_it_matches_a_call_is_counted_once(client: SimulatedClient) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
 
@@ -76,7 +76,7 @@ def test_a_rule_shown_when_it_binds_is_counted_once(client: SimulatedClient) -> 
     assert rows == [("held", "constraint", None), ("held", "frame", None)]
 
 
-def test_a_rule_that_the_user_is_asked_about_counts_no_characters(client: SimulatedClient) -> None:
+def test_a_rule_shown_only_to_the_user_costs_no_tokens(client: SimulatedClient) -> None:
     client.note("rule", "Never start the dev server", when="`npm run dev`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm run dev"}, "tool_use_id": "t"}
 
@@ -117,7 +117,7 @@ def test_a_fix_shown_at_a_failure_is_counted(client: SimulatedClient) -> None:
     assert kinds == ["solution", "frame"]
 
 
-def test_a_purged_record_leaves_no_row_of_its_use(client: SimulatedClient) -> None:
+def test_purging_a_record_deletes_the_statistics_of_its_use(client: SimulatedClient) -> None:
     id_ = keep(client)
     client.context("SessionStart", source="startup")
     assert any(id_ in row[0] for row in told(client, "memory"))

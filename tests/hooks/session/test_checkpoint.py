@@ -34,7 +34,7 @@ class TestTask:
 
         assert open_task([TASK, "And the tests?", newer]) == (newer, "")
 
-    def test_without_a_longer_prompt_the_last_short_prompt_is_the_task(self) -> None:
+    def test_if_all_prompts_are_short_the_last_one_is_the_task(self) -> None:
         assert open_task(["Fix CI", "yes"]) == ("Fix CI", "")
         assert open_task(["yes", "ok"]) == ("", "")
 
@@ -91,7 +91,7 @@ class TestRoom:
         assert text.count("Own decision") >= 2
         assert len(ids) == text.count("- [decision")
 
-    def test_space_that_one_section_does_not_need_goes_to_the_others(self) -> None:
+    def test_characters_not_needed_by_one_section_are_given_to_the_others(self) -> None:
         own = [a_record(f"Own decision {n}", n) for n in range(30)]
 
         text, ids = block({"task": TASK}, own)

@@ -42,7 +42,7 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_br11_one_decision_is_stored_in_three_places(world: World, memory: Memory) -> None:
+def test_br11_a_decision_is_stored_in_three_places(world: World, memory: Memory) -> None:
     stored = remembered(memory, pagination())
     memory.flush()
     assert memory.failures == []
