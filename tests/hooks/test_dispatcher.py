@@ -332,7 +332,7 @@ def test_hooks_never_raise_without_a_usable_home_folder(environ: dict[str, str])
     assert run(event("Nothing"), environ) == b""
 
 
-def test_every_event_has_a_deadline_and_only_slow_events_repair(
+def test_every_event_has_a_deadline_and_some_have_time_for_repair(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory

@@ -211,7 +211,7 @@ def test_files_included_by_an_instruction_file_are_shown_and_followed_with_it(
     assert "Tests come first" not in current(memory)
 
 
-def test_a_file_replaced_by_a_symlink_keeps_only_the_rules_of_the_target(
+def test_after_a_file_becomes_a_symlink_only_its_targets_rules_are_kept(
     memory: Memory, tmp_path: Path
 ) -> None:
     root = Path(memory.settings.project_dir)
@@ -235,7 +235,7 @@ def test_a_file_replaced_by_a_symlink_keeps_only_the_rules_of_the_target(
     there.close()
 
 
-def test_a_record_closed_by_a_person_stays_closed_while_its_line_remains(memory: Memory) -> None:
+def test_a_record_closed_by_the_user_stays_closed_while_its_line_remains(memory: Memory) -> None:
     old = current(memory)["Deploy on Mondays"]
     link = {"id": old.id, "by": "", "at": timestamp(), "was": OPEN}
     memory.write_now("supersede", {"links": [link]}, USER, store="project")
@@ -258,7 +258,7 @@ def test_no_rule_of_an_instruction_file_is_written_to_memory_md(memory: Memory) 
 
 
 @pytest.mark.parametrize("followed, other", [("legal", ""), ("", "legal")])
-def test_a_file_stays_in_its_domain_whichever_session_notices_its_change(
+def test_rules_of_a_file_keep_their_domain_whichever_session_reads_them(
     tmp_path: Path, followed: str, other: str
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -291,7 +291,7 @@ def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> Non
     assert "Use tabs only please" in current(memory)
 
 
-def test_a_file_that_returns_reopens_the_same_records(memory: Memory) -> None:
+def test_restoring_a_deleted_file_reopens_the_same_records(memory: Memory) -> None:
     known = {what: record.id for what, record in current(memory).items()}
     other = "- Use tabs, not spaces\n- Run pytest -q before each commit\n"
     for text in (other, RULES, other):
@@ -307,7 +307,7 @@ def test_a_file_that_returns_reopens_the_same_records(memory: Memory) -> None:
     assert len(memory.find_records("1", (), 100)) == len(known) + 1
 
 
-def test_large_imports_are_not_read_at_start_and_huge_ones_only_reported(memory: Memory) -> None:
+def test_large_included_files_are_not_read_at_start_and_huge_ones_never(memory: Memory) -> None:
     write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
     write(memory, RULES + "@docs/large.md\n- One more rule\n")
 

@@ -107,7 +107,7 @@ def test_unreadable_databases_are_reported_with_a_remedy(tmp_path: Path, here: H
     assert "in use by another program. Stop claude-mem" in found["claude-mem.db"]
 
 
-def test_a_note_of_basic_memory_becomes_an_entity_with_records_and_relations(
+def test_a_note_of_basic_memory_becomes_an_entity_with_relations(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "notes"

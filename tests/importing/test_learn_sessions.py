@@ -115,7 +115,7 @@ def test_an_incomplete_last_line_of_a_killed_client_is_ignored(machine: Machine)
     assert [one.state for one in machine.found()] == [past_sessions.REST]
 
 
-def test_a_session_that_changed_just_now_is_left_to_its_hooks(machine: Machine) -> None:
+def test_a_session_that_is_still_running_is_left_to_its_hooks(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=0)
 
     assert [one.state for one in machine.found()] == [past_sessions.RUNNING]
@@ -132,7 +132,7 @@ def test_a_project_with_capture_off_is_skipped(machine: Machine) -> None:
     assert sorted(one.state for one in machine.found()) == [past_sessions.OFF, past_sessions.READ]
 
 
-def test_sessions_the_client_deletes_soon_follow_from_its_cleanup_setting(machine: Machine) -> None:
+def test_the_clients_cleanup_setting_shows_which_sessions_it_deletes_soon(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
     now_s = machine.now.timestamp()
 
@@ -144,7 +144,7 @@ def test_sessions_the_client_deletes_soon_follow_from_its_cleanup_setting(machin
     assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
 
 
-def test_memory_is_reported_complete_up_to_the_first_missing_session(
+def test_past_sessions_are_reported_as_read_up_to_the_first_unread_one(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")

@@ -96,7 +96,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return output
 
 
-def test_once_processes_waiting_texts_and_updates_the_other_tiers(
+def test_a_single_run_processes_waiting_texts_and_updates_the_other_tiers(
     world: World, memory: Memory
 ) -> None:
     accept(memory, SUMMARY.format("Valkey"), "health-check")
@@ -109,7 +109,7 @@ def test_once_processes_waiting_texts_and_updates_the_other_tiers(
     assert "Redis" in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
-def test_once_with_nothing_to_do_creates_no_database(world: World) -> None:
+def test_a_single_run_with_nothing_to_do_creates_no_database(world: World) -> None:
     assert Worker(world.settings()).run(once=True).done == 0
     assert not Path(world.memory().path_of("project")).exists()
 
@@ -127,7 +127,7 @@ def test_a_waiting_worker_processes_new_texts_and_exits_on_sigterm(
     assert process.returncode == 0
 
 
-def test_a_text_refused_by_the_database_is_retried_with_pauses_and_then_set_aside(
+def test_a_text_that_the_database_rejects_is_retried_and_then_set_aside(
     world: World, memory: Memory
 ) -> None:
     cursed, *_ = accept(memory, SUMMARY.format("Cursed"), SUMMARY.format("Redis"))

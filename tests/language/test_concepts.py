@@ -16,13 +16,13 @@ def test_a_search_for_an_abbreviation_also_finds_its_full_form() -> None:
     assert concept.spellings == ("db", "database")
 
 
-def test_common_prompt_words_weigh_less_than_nouns_and_names() -> None:
+def test_common_words_of_prompts_have_a_lower_weight_than_nouns_and_names() -> None:
     weights = {c.text: c.strength for c in concepts(parse("fix the invoices in Redis"))}
 
     assert weights["fix"] < weights["invoices"] < weights["redis"]
 
 
-def test_words_of_an_agent_name_count_less_than_the_subject() -> None:
+def test_words_of_an_agents_name_have_a_lower_weight_than_the_subject() -> None:
     weights = {c.text: c.strength for c in concepts(parse("what did database-engineer say"))}
 
     assert weights["database"] < 1.0

@@ -14,7 +14,7 @@ from memory_fabric.rules.effects import forbids
 
 
 @pytest.mark.parametrize("word", sorted(ALL))
-def test_every_negation_word_marks_a_sentence_as_denied_and_decisive(word: str) -> None:
+def test_every_negation_word_is_recognised_as_a_denial(word: str) -> None:
     assert is_denied(f"we {word} redis")
     assert is_decisive(word)
     assert word in DENIALS

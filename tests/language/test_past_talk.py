@@ -53,7 +53,7 @@ BARE = (
 
 
 @pytest.mark.parametrize("prompt", ASKING)
-def test_any_prompt_may_ask_where_the_work_ended(prompt: str) -> None:
+def test_a_later_prompt_may_also_ask_where_the_work_ended(prompt: str) -> None:
     assert resumed(prompt, is_first=False) == ""
 
 
@@ -72,7 +72,7 @@ def test_a_first_prompt_can_resume_the_previous_work(prompt: str) -> None:
         ("继续实现导入", "实现导入"),
     ],
 )
-def test_the_subject_that_a_first_prompt_resumes_is_parsed(prompt: str, rest: str) -> None:
+def test_the_subject_of_a_first_prompt_that_resumes_work_is_parsed(prompt: str, rest: str) -> None:
     assert resumed(prompt, is_first=True) == rest
 
 
@@ -88,5 +88,5 @@ def test_the_subject_that_a_first_prompt_resumes_is_parsed(prompt: str, rest: st
         "",
     ],
 )
-def test_other_prompts_resume_nothing(prompt: str) -> None:
+def test_other_prompts_do_not_resume_the_previous_work(prompt: str) -> None:
     assert resumed(prompt, is_first=True) is None

@@ -16,7 +16,7 @@ READERS = ("words", "sections", "either", "phrases", "filled", "listed", "word_t
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
-def test_a_list_states_its_source_and_repeats_no_line(file: Path) -> None:
+def test_a_word_list_names_its_source_and_has_no_duplicate_lines(file: Path) -> None:
     text = file.read_text("utf-8")
     sections = word_lists.sections(file.stem)
 
@@ -33,14 +33,14 @@ def test_comments_and_headings_are_not_read_as_words() -> None:
     assert words.isdisjoint({"#", "==", "source", "Source:", "numbers"})
 
 
-def test_phrases_are_found_as_whole_words_and_others_anywhere() -> None:
+def test_phrases_match_whole_words_except_in_scripts_without_spaces() -> None:
     expression = word_lists.phrases("statement", "preference")
 
     assert expression.startswith(r"\b(?:prefer")
     assert "|喜欢|" in expression
 
 
-def test_references_to_other_lists_are_expanded() -> None:
+def test_references_to_other_word_lists_are_expanded() -> None:
     rows = word_lists.filled("person")["goal"]
 
     assert [row for row in rows if "<" in row.replace("(?<", "").replace("(?P<", "")] == []

@@ -79,7 +79,7 @@ def test_a_broken_package_only_adds_one_line_to_the_log(
 
 
 @pytest.mark.parametrize("data", ["", "/dev/null/below"])
-def test_the_line_goes_to_stderr_when_no_log_can_be_written(
+def test_the_error_goes_to_stderr_if_no_log_can_be_written(
     ready: InstalledPlugin, data: str
 ) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))

@@ -35,7 +35,7 @@ def closed_port() -> str:
     return f"http://127.0.0.1:{free_port()}/simple"
 
 
-def test_an_installation_starts_quickly_runs_detached_and_happens_once(site: Site) -> None:
+def test_packages_are_installed_once_by_a_quickly_started_detached_process(site: Site) -> None:
     site.use_pip()
     assert site.installed() is None
     assert site.start() is True
@@ -132,7 +132,7 @@ def test_a_killed_installer_frees_the_lock_and_the_next_succeeds(
     assert len(site.environments()) == 1
 
 
-def test_leftovers_of_other_environments_are_removed_too(site: Site) -> None:
+def test_incomplete_installations_of_other_environments_are_removed_too(site: Site) -> None:
     write(os.path.join(site.data, "env-cpython-299-00000000", "bin", "python"), "half")
 
     site.start()
@@ -237,7 +237,7 @@ def test_an_offline_installation_saves_the_reason_and_backs_off(site: Site) -> N
     assert offline in read(os.path.join(site.data, "install.log"))
 
 
-def test_an_installation_after_the_back_off_clears_the_error(site: Site) -> None:
+def test_a_successful_installation_after_the_back_off_clears_the_error(site: Site) -> None:
     site.start(PIP_INDEX_URL=closed_port())
     site.finished()
     error = os.path.join(site.data, "install-error")
@@ -252,7 +252,7 @@ def test_an_installation_after_the_back_off_clears_the_error(site: Site) -> None
     assert not os.path.exists(error)
 
 
-def test_another_release_does_not_wait_for_the_back_off(site: Site) -> None:
+def test_a_new_release_is_installed_without_waiting_for_the_back_off(site: Site) -> None:
     site.start(PIP_INDEX_URL=closed_port())
     site.finished()
 
@@ -303,13 +303,13 @@ def test_waiting_starts_an_installation_and_returns_when_installed(site: Site) -
     assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
 
 
-def test_waiting_stops_at_a_failure_and_not_at_the_timeout(site: Site) -> None:
+def test_waiting_for_packages_ends_at_once_if_the_installation_fails(site: Site) -> None:
     assert site.ask("i.wait(data, root, 1000)", PIP_INDEX_URL=closed_port()) is None
     assert site.ask("i.wait(data, root, 1000)") is None  # backing off
     assert site.ask("i.wait(data, root, 1000, insist=True)") is not None
 
 
-def test_waiting_stops_at_its_timeout_while_the_installation_continues(site: Site) -> None:
+def test_waiting_for_packages_ends_at_the_timeout_and_installing_continues(site: Site) -> None:
     site.index.open.clear()
 
     assert site.ask("i.wait(data, root, 0.2)") is None

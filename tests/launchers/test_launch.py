@@ -32,7 +32,7 @@ SHELLS = [
 ]
 
 
-def test_the_first_event_resolves_a_shim_and_caches_the_real_interpreter(
+def test_the_first_event_finds_and_caches_the_interpreter_behind_a_shim(
     plugin: InstalledPlugin,
 ) -> None:
     shim = plugin.python_on_path()
@@ -45,7 +45,7 @@ def test_the_first_event_resolves_a_shim_and_caches_the_real_interpreter(
     assert os.stat(plugin.remembered()).st_mode & 0o077 == 0
 
 
-def test_a_cached_interpreter_starts_isolated_and_without_any_subprocess(
+def test_a_cached_interpreter_starts_in_isolated_mode_without_a_subprocess(
     plugin: InstalledPlugin,
 ) -> None:
     write(plugin.remembered(), f"{PYTHON}\n")

@@ -80,7 +80,7 @@ def test_python_is_started_in_a_folder_whose_project_is_unknown(
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)
 
 
-def test_a_trailing_slash_refers_to_the_same_folder(launched: Launched) -> None:
+def test_a_folder_is_recognised_with_a_trailing_slash(launched: Launched) -> None:
     assert not launched.starts(CLAUDE_PROJECT_DIR=FOLDER + "/")
 
 
@@ -110,5 +110,5 @@ def test_other_hooks_always_start_python(launched: Launched) -> None:
     assert launched.starts("")
 
 
-def test_the_launcher_exits_early_without_starting_a_process(launched: Launched) -> None:
+def test_the_launcher_itself_starts_no_process_to_exit_early(launched: Launched) -> None:
     assert not launched.starts(PATH="/nonexistent")

@@ -76,7 +76,7 @@ def test_the_launcher_may_exit_early_only_for_frequently_used_tools() -> None:
     assert all(len(groups) == 1 for event, groups in _entries().items() if event not in TOOL_EVENTS)
 
 
-def test_no_tool_starts_two_hooks_for_one_event() -> None:
+def test_no_tool_call_starts_two_hooks_for_one_event() -> None:
     for event in TOOL_EVENTS:
         matchers = [re.compile(group["matcher"]) for group in _entries()[event]]
         for tool in ("Bash", "Edit", "Task", "AskUserQuestion", "mcp__mine__create_entities"):

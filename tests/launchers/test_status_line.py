@@ -75,7 +75,7 @@ def test_the_status_line_counts_known_shown_and_waiting_memories(bar: Bar) -> No
     assert bar.line(bar.given(session_id="another")) == "memory project: 2 known, 1 to review"
 
 
-def test_recent_records_of_a_running_session_are_counted(bar: Bar) -> None:
+def test_the_status_line_counts_recent_records_of_a_running_session(bar: Bar) -> None:
     memory = Memory.open(read_settings(bar.hooks.environ, {}))
     memory.remember(Record("decision", "The cache is Valkey", confidence=0.9), Provenance("cli"))
 
@@ -104,7 +104,7 @@ def test_the_status_line_shows_that_memory_is_off(bar: Bar) -> None:
     assert bar.line() == "memory off"
 
 
-def test_a_damaged_or_locked_database_is_not_waited_for(bar: Bar) -> None:
+def test_the_status_line_does_not_wait_for_a_damaged_or_locked_database(bar: Bar) -> None:
     [path] = bar.hooks.memory.glob("projects/*/graph.db")
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -129,7 +129,7 @@ def test_the_status_line_is_empty_without_a_cached_python(bar: Bar) -> None:
     assert bar.line() == ""
 
 
-def test_input_that_never_ends_is_not_waited_for(bar: Bar) -> None:
+def test_the_status_line_does_not_wait_for_endless_input(bar: Bar) -> None:
     with subprocess.Popen(
         COMMAND, env=bar.hooks.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

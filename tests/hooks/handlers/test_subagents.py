@@ -172,7 +172,7 @@ def test_config_toml_can_disable_the_search_terms_of_an_agent_type(client: Simul
     assert "migration" in start(client, "a2", "migration-writer")
 
 
-def test_a_finding_of_a_reviewer_is_given_to_the_next_reviewer(client: SimulatedClient) -> None:
+def test_a_finding_of_a_reviewer_is_shown_to_the_next_reviewer(client: SimulatedClient) -> None:
     event = recorded("SubagentStop") | {"agent_id": "a1", "agent_type": "shop:code-critic"}
     event["last_assistant_message"] = "Noted decision: Topics are in snake_case. Why: Go needs it."
     client.fire(event.pop("hook_event_name"), "s", **event)

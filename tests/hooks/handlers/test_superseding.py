@@ -24,7 +24,7 @@ def moved(client: SimulatedClient) -> tuple[Record, Record]:
     return old, new
 
 
-def test_a_later_session_gets_the_newer_decision_and_not_the_older(client: SimulatedClient) -> None:
+def test_a_later_session_gets_only_the_newer_decision(client: SimulatedClient) -> None:
     old, new = moved(client)
 
     context = client.prompt(ASKED, "session-3")
@@ -146,7 +146,7 @@ def test_an_open_question_is_shown_at_each_start_until_a_note_answers_its_id(
     assert "Open Questions" not in client.context("SessionStart", "s4", source="startup")
 
 
-def test_a_pinned_record_remains_first_however_many_records_follow(client: SimulatedClient) -> None:
+def test_a_pinned_record_is_shown_first_despite_many_newer_records(client: SimulatedClient) -> None:
     told(client, Record("note", "Deploys need two approvals", confidence=0.6, pinned=True))
     for n in range(70):
         told(client, Record("decision", f"Service {n} is owned by team {n}", confidence=0.6))

@@ -321,7 +321,7 @@ class TestBadFiles:
 
         assert [text for _, text in episodes(client)] == ["Before it.", FOUND]
 
-    def test_a_hundred_unread_megabytes_do_not_delay_a_turn(self, client: SimulatedClient) -> None:
+    def test_an_unread_transcript_of_100_mb_delays_no_turn(self, client: SimulatedClient) -> None:
         line = json.dumps({"type": "api-request-blob", "pad": "x" * 100_000}).encode() + b"\n"
         with client.transcript.open("wb") as file:
             for _ in range(1000):
@@ -333,7 +333,7 @@ class TestBadFiles:
         assert time.process_time() - began < 5
         assert 0 < row(client, "session-1")[0] < 10 << 20
 
-    def test_unknown_entries_are_not_reported_as_errors(self, client: SimulatedClient) -> None:
+    def test_unknown_transcript_entries_cause_no_error(self, client: SimulatedClient) -> None:
         client.transcript.write_text(
             '{"type": "hologram", "message": {"content": "x"}}\n{"message": 3}\n{}\n'
         )
@@ -343,7 +343,7 @@ class TestBadFiles:
         assert len(episodes(client)) == 1
 
     @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "dangling"])
-    def test_an_irregular_file_does_not_block(self, client: SimulatedClient, kind: str) -> None:
+    def test_a_pipe_as_transcript_does_not_block(self, client: SimulatedClient, kind: str) -> None:
         if kind == "pipe":
             os.mkfifo(client.transcript)
         elif kind == "folder":
@@ -360,7 +360,7 @@ class TestBadFiles:
         assert ("cannot be read" in notice) is (kind != "dangling")
         assert [r.type for r in client.records()] == ["solution"]
 
-    def test_a_link_to_a_file_is_followed(self, client: SimulatedClient, tmp_path: Path) -> None:
+    def test_a_symlinked_transcript_is_read(self, client: SimulatedClient, tmp_path: Path) -> None:
         elsewhere = tmp_path / "elsewhere.jsonl"
         elsewhere.write_bytes(b"")
         client.transcript.symlink_to(elsewhere)

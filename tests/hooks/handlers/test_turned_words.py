@@ -76,7 +76,7 @@ def test_questions_confirmations_and_other_sentences_replace_no_record(
         "We use yarn for the packages of the storefront",
     ],
 )
-def test_a_denial_or_new_value_supersedes_a_decision(client: SimulatedClient, prompt: str) -> None:
+def test_a_denial_or_a_new_value_replaces_a_decision(client: SimulatedClient, prompt: str) -> None:
     client.note("decision", USED, session="earlier")
     (old,) = client.records()
     client.note("decision", "Yarn installs the modules", prompt, instead_of=old.id[-8:])
@@ -190,7 +190,7 @@ class TestNotesOff:
         assert [record.trust for record in client.records("1")] == ["assistant"]
 
 
-def test_words_reversing_a_late_match_of_a_quotation_are_kept(client: SimulatedClient) -> None:
+def test_context_that_reverses_a_later_match_is_kept(client: SimulatedClient) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 3
     words = "push straight to main"
     places = "".join(f"Chapter {n} has the line {words} in it.\n\n{filler}" for n in range(6))

@@ -432,7 +432,7 @@ def test_an_accepted_suggestion_does_not_count_as_a_typed_prompt(client: Simulat
 
 
 @pytest.mark.parametrize("written", ["chosen", "staged"])
-def test_a_command_the_assistant_wrote_binds_no_call(client: SimulatedClient, written: str) -> None:
+def test_a_command_typed_by_no_person_binds_no_call(client: SimulatedClient, written: str) -> None:
     said = "Render the page in the same way as the old one"
     fire(client, said)
     enter(client, said, **TYPED)

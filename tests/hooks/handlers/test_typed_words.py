@@ -120,12 +120,12 @@ class TestTypedCommands:
         "prompt",
         ["keep face", "undo the last edit", "keep it", "keep", "replace", "forget dead code"],
     )
-    def test_other_words_go_to_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
+    def test_other_prompts_go_to_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
         assert client.types(prompt) == ""
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])
     @pytest.mark.parametrize("word", ["replace", "Keep"])
-    def test_keep_without_an_id_decides_the_only_open_contradiction(
+    def test_without_an_id_the_only_open_contradiction_is_decided(
         self, client: SimulatedClient, word: str, session: str
     ) -> None:
         """It was asked at the end of this session's turn, or at the start of the next session."""
@@ -168,7 +168,7 @@ class TestTypedCommands:
 
         assert client.types("keep") == client.types("replace") == ""
 
-    def test_a_question_of_another_session_is_not_answered(self, client: SimulatedClient) -> None:
+    def test_another_sessions_contradiction_is_not_decided(self, client: SimulatedClient) -> None:
         contradict(client)
 
         assert client.types("keep", "session-2") == ""

@@ -76,7 +76,7 @@ def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
     return old.id[-8:], new.id[-8:]
 
 
-def test_forgetting_a_decision_reports_which_one_is_valid_again(client: SimulatedClient) -> None:
+def test_forgetting_a_decision_reports_which_is_valid_again(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
     again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
 
@@ -242,7 +242,7 @@ def test_a_redone_note_has_user_trust_even_if_its_prompt_was_read_late(
     assert redone.startswith("Redone: remembered decision")
 
 
-def test_a_refused_command_gives_no_trust(client: SimulatedClient) -> None:
+def test_a_refused_memory_command_does_not_raise_trust(client: SimulatedClient) -> None:
     """The assistant can write another transcript, and pipe in an event that names it."""
     client.writes_entries = False
     client.fire("SessionStart", source="startup")

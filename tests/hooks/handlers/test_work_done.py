@@ -145,9 +145,7 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
-    def test_a_cause_written_later_is_added_to_the_fix(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_cause_written_later_is_added_to_the_fix(self, client: SimulatedClient) -> None:
         client.say("user", "Make the cart work, please.", timestamp=now())
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
