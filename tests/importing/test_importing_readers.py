@@ -210,7 +210,7 @@ def test_topic_files_of_auto_memory_are_read_as_rules_with_reasons(
     assert len(said) == 2
 
 
-def test_memories_of_codex_are_selected_by_their_folder(tmp_path: Path, here: Here) -> None:
+def test_memories_of_codex_are_imported_only_for_this_folder(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     (folder / "rollout_summaries" / "a.md").write_text("thread_id: 1\n")
@@ -226,7 +226,7 @@ def test_memories_of_codex_are_selected_by_their_folder(tmp_path: Path, here: He
     assert left(reading)[items.UNSTATED] == 1
 
 
-def test_a_title_below_frontmatter_does_not_start_a_new_block(tmp_path: Path, here: Here) -> None:
+def test_a_heading_below_the_front_matter_starts_no_new_memory(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     text = codex_main(tmp_path / "shop").replace("\n- Stripe", "\n# Payments\n\n- Stripe")

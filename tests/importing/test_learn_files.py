@@ -34,7 +34,7 @@ def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
     return reading
 
 
-def test_hard_links_to_a_transcript_count_as_one_session_and_pipes_as_none(
+def test_symbolic_links_to_a_transcript_count_as_one_session_and_pipes_as_none(
     machine: Machine,
 ) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)

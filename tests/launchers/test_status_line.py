@@ -115,7 +115,7 @@ def test_the_status_line_does_not_wait_for_a_damaged_or_locked_database(bar: Bar
     assert bar.line() == "memory project: cannot be read"
 
 
-def test_a_name_cannot_print_control_characters(bar: Bar, tmp_path: Path) -> None:
+def test_a_projects_name_prints_no_control_characters(bar: Bar, tmp_path: Path) -> None:
     odd = tmp_path / "a\x1b[31m\nb"
     odd.mkdir()
     place = {"project_dir": str(odd)}

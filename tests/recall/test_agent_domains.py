@@ -41,7 +41,7 @@ def legal(*, isolate: bool = False, **table: Any) -> dict[str, Any]:
         ("!!!", "general"),
     ],
 )
-def test_without_configuration_the_domain_comes_from_the_agent_types_name(
+def test_an_unconfigured_agent_type_gets_its_domain_from_its_name(
     tmp_path: Path, agent_type: str, domain: str
 ) -> None:
     assert domain_for(configured(tmp_path, {}), agent_type) == AgentDomain(domain)
@@ -57,7 +57,7 @@ def test_an_agent_type_has_its_configured_domain_in_any_spelling(
     assert domain_for(settings, "code-critic") == AgentDomain("code_critic")
 
 
-def test_a_configured_agent_type_overrides_the_folder_and_the_folder_its_name(
+def test_an_agents_configured_domain_wins_over_its_folder_and_its_name(
     repository: Path,
 ) -> None:
     file = legal(paths=["services/legal"]) | {"agents": {"critic": {"domain": "review"}}}
@@ -148,7 +148,7 @@ def test_the_domain_of_another_folder_can_be_looked_up(repository: Path) -> None
     assert domain_for(settings, place=str(repository / "services/gone")).name == "general"
 
 
-def test_an_isolated_domain_confines_its_agents_and_folders(repository: Path) -> None:
+def test_agents_and_folders_of_an_isolated_domain_see_no_other_domain(repository: Path) -> None:
     file = legal(isolate=True, agents=["legal-advisor"], paths=["services/legal"])
     inside, outside = repository / "services/legal", repository / "services/billing"
     isolated = AgentDomain("legal", stated=True, isolated=True)
@@ -186,7 +186,7 @@ def test_the_environment_variable_sets_the_domain_of_a_process(repository: Path)
     assert domain_for(isolated) == AgentDomain("legal", stated=True, isolated=True)
 
 
-def test_an_isolated_general_domain_confines_only_those_without_another(tmp_path: Path) -> None:
+def test_an_isolated_general_domain_confines_only_agents_without_a_domain(tmp_path: Path) -> None:
     settings = configured(tmp_path, {"domains": {"general": {"isolate": True}}})
 
     assert domain_for(settings) == AgentDomain("general", isolated=True)

@@ -9,7 +9,7 @@ from memory_fabric.recall.for_agents import Kind, kind_of
 
 
 @pytest.mark.parametrize("name", ["general-purpose", "claude", "fork", "", "Claude"])
-def test_a_general_purpose_agent_has_no_terms_and_no_domain(name: str) -> None:
+def test_a_general_purpose_agent_has_no_search_terms_and_no_domain(name: str) -> None:
     assert kind_of(name, {}) == Kind(plain_name(name))
 
 
@@ -47,12 +47,12 @@ def test_a_name_that_only_resembles_a_searching_agent_is_not_one(name: str) -> N
         ("release-captain", "changelog"),
     ],
 )
-def test_terms_are_derived_from_words_of_the_name(name: str, term: str) -> None:
+def test_search_terms_of_an_agent_are_derived_from_its_name(name: str, term: str) -> None:
     assert term in kind_of(name, {}).terms
 
 
 @pytest.mark.parametrize("name", ["poem-writer", "go-around", "react-quickly", "x"])
-def test_a_name_of_unknown_words_has_a_domain_but_no_terms(name: str) -> None:
+def test_an_agent_name_of_unknown_words_gives_a_domain_but_no_search_terms(name: str) -> None:
     kind = kind_of(name, {})
 
     assert kind.terms == ()
@@ -79,5 +79,5 @@ def test_an_empty_configuration_removes_the_terms_and_domain_of_an_agent_type() 
     assert kind_of("code-reviewer", {"code-reviewer": " , "}) == Kind("code-reviewer")
 
 
-def test_configured_terms_make_a_searching_agent_a_normal_one() -> None:
+def test_an_agent_with_configured_terms_does_not_count_as_only_searching() -> None:
     assert kind_of("Explore", {"explore": "layout"}) == Kind("explore", ("layout",))

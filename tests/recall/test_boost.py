@@ -63,7 +63,7 @@ def test_an_entity_without_relations_does_not_change_a_hit() -> None:
     assert boost([hit], {"Ada": ()}) == [hit]
 
 
-def test_only_a_few_relations_of_a_hub_are_attached() -> None:
+def test_a_hit_gets_only_a_few_relations_of_an_entity_with_many() -> None:
     many = tuple(Relation("Redis", "used_by", f"service-{i}") for i in range(50))
 
     [raised] = boost([a_hit("on Redis")], {"Redis": many})

@@ -136,7 +136,7 @@ def test_an_unreadable_note_is_reported_and_the_others_are_found(memory: Memory)
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_notes_alone_do_not_replace_a_missing_graph(tmp_path: Path, memory: Memory) -> None:
+def test_notes_of_the_client_do_not_replace_a_missing_graph(tmp_path: Path, memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors")
     put(memory, "- Deploys go through Argo\n")
     memory.close()

@@ -108,7 +108,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_are_not_merged() -> None:
     assert len(dedupe(hits, 0.5)) == 3
 
 
-def test_must_and_should_are_merged_but_not_must_and_may_or_must_not() -> None:
+def test_texts_that_differ_in_must_and_should_are_merged_unlike_must_and_may() -> None:
     text = (
         "The gateway must check the signature of each webhook against the key of the tenant, and "
         "log a refused one with its address and time for the support team"

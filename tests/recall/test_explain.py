@@ -47,7 +47,7 @@ def test_explain_returns_the_same_hits_as_recall(fabric: Fabric) -> None:
     assert all("parts" not in hit.metadata for hit in plain.hits)
 
 
-def test_each_hit_has_a_verdict_on_whether_a_prompt_would_get_it(fabric: Fabric) -> None:
+def test_explain_says_for_each_hit_if_a_prompt_would_get_it(fabric: Fabric) -> None:
     question = "redis sessions expiry policy"
     told = explain(fabric, question, limit=10)
 
@@ -60,7 +60,7 @@ def test_each_hit_has_a_verdict_on_whether_a_prompt_would_get_it(fabric: Fabric)
     assert over.metadata["score_parts"]["times"] == 0.5
 
 
-def test_memories_known_to_the_session_are_the_reason_for_giving_nothing(
+def test_explain_says_if_nothing_is_injected_because_all_was_seen(
     fabric: Fabric,
 ) -> None:
     question = "redis sessions expiry policy"
@@ -90,7 +90,7 @@ def test_every_empty_injection_has_a_reason(fabric: Fabric, text: str, reason: s
     assert fabric.hits_to_inject(text) == []
 
 
-def test_the_reason_for_silence_does_not_deny_matches_found_only_in_turns(
+def test_explain_does_not_claim_no_match_if_only_past_turns_match(
     tmp_path: Path,
 ) -> None:
     client = SimulatedClient(tmp_path)

@@ -47,7 +47,7 @@ ModuleNotFoundError: No module named 'redis'
     "text",
     ["", "hi", "yes", "ok, continue", "thanks!", "please fix it", "run the tests", "go on"],
 )
-def test_greetings_and_assents_get_no_memory(text: str) -> None:
+def test_a_prompt_that_only_greets_or_agrees_gets_no_memory(text: str) -> None:
     query = prompt(text)
 
     assert is_silent(query)
@@ -88,7 +88,7 @@ def test_a_capitalised_first_word_does_not_count_as_a_name() -> None:
     assert above_floor([hit], query) == [hit]
 
 
-def test_words_common_to_all_prompts_are_never_enough() -> None:
+def test_words_that_are_common_in_prompts_never_cause_an_injection() -> None:
     query = prompt("use the same approach for invoices")
     hit = a_match("use an approach", "use", "approach", coverage=0.6)
 
@@ -102,7 +102,7 @@ def test_a_memory_whose_every_word_is_in_a_long_prompt_is_injected() -> None:
     assert above_floor([hit], query) == [hit]
 
 
-def test_two_rare_shared_words_suffice_but_a_prompt_of_many_topics_needs_three() -> None:
+def test_two_rare_shared_words_suffice_and_in_a_long_prompt_three() -> None:
     few = prompt("write a parser for ledgers with pytest fixtures")
     many = prompt(
         "Guests of the kitchen table order waffles, coffee, juice and cake with pytest fixtures "
@@ -126,7 +126,7 @@ def test_a_memory_that_covers_most_of_a_prompt_is_injected_despite_common_words(
     assert above_floor([hit._replace(metadata={**hit.metadata, "coverage": 0.7})], query)
 
 
-def test_words_of_the_projects_own_name_do_not_count() -> None:
+def test_words_of_the_projects_own_name_cause_no_injection() -> None:
     query = prompt("why does the orchard greenhouse answer slowly at night?")
     words = ("orchard", "greenhouse")
     hit = a_match("No stock is kept in the orchard greenhouse", *words, coverage=0.3)
@@ -244,7 +244,7 @@ def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Pa
         ("when are snapshots deleted?", "Deleted after the merge", "Deletion leaves a log line"),
     ],
 )
-def test_a_question_gets_only_memories_with_the_kind_of_answer_it_asks_for(
+def test_a_question_for_a_number_or_date_gets_only_memories_with_one(
     question: str, answer: str, no_answer: str
 ) -> None:
     query = prompt(question)
@@ -254,7 +254,7 @@ def test_a_question_gets_only_memories_with_the_kind_of_answer_it_asks_for(
     assert above_floor([a_match(no_answer, *matched, coverage=0.9)], query) == []
 
 
-def test_words_found_in_most_memories_of_the_project_do_not_count(tmp_path: Path) -> None:
+def test_words_found_in_most_memories_of_the_project_cause_no_injection(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     for part in ("orders", "invoices", "refunds", "vouchers", "returns"):
         remember(memory, f"The api sender has a retry limit for {part}")
@@ -270,7 +270,7 @@ def test_words_found_in_most_memories_of_the_project_do_not_count(tmp_path: Path
     assert [hit.metadata["record"] for hit in hits] == [webhook.id]
 
 
-def test_function_words_of_other_languages_do_not_count() -> None:
+def test_function_words_of_other_languages_do_not_cause_an_injection() -> None:
     query = prompt("la vista de los articulos no esta cargando")
 
     assert not is_silent(query)

@@ -83,7 +83,7 @@ def test_the_same_error_type_with_another_detail_finds_no_fix() -> None:
     assert not known_in("E   KeyError: 'customer'", [fix])
 
 
-def test_words_of_the_failed_command_do_not_count() -> None:
+def test_words_of_the_failed_command_itself_find_no_fix() -> None:
     fix = Record("solution", "ledgerctl rebalance --reshard hangs behind zookeeper quorum loss")
     output = "ledgerctl rebalance --reshard: interrupted"
 

@@ -68,7 +68,7 @@ def test_a_memory_is_ranked_by_its_best_matching_sentence_of_the_message(memory:
     assert answer.hits[0].text == RECORD
 
 
-def test_words_unknown_to_the_store_do_not_use_up_the_term_limit(memory: Memory) -> None:
+def test_words_that_occur_in_no_memory_do_not_use_up_the_term_limit(memory: Memory) -> None:
     strange = " ".join(f"unheard{n}" for n in range(500))
     query = parse(f"{strange} money refund {strange[::-1]} cents", now=NOW)
 
@@ -92,7 +92,7 @@ def test_a_short_question_keeps_its_words_without_a_store_query(memory: Memory) 
     assert retrieve.with_rarest_terms(query, (), retrieve.EVERY_SOURCE) == query
 
 
-def test_a_reader_counts_words_only_in_the_given_sources(memory: Memory) -> None:
+def test_a_store_reader_counts_matching_rows_only_in_the_given_tables(memory: Memory) -> None:
     (reader,) = (r for r in memory.readers() if r.kind == "project")
 
     assert reader.rows_with(["fridays", "integer", "unheard"], {"records"}) == {

@@ -76,7 +76,7 @@ def test_a_word_found_in_memory_is_not_taken_for_a_typo(memory: Memory) -> None:
     assert meant(memory, "how do we use Reedis") == {}
 
 
-def test_a_typo_of_two_possible_names_means_neither(memory: Memory) -> None:
+def test_a_typo_that_may_mean_two_names_is_not_corrected(memory: Memory) -> None:
     remember(memory, "Zephyriox is another cluster", names=("Zephyriox",))
 
     assert meant(memory, "restart zephyrios") == {}

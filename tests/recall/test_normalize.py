@@ -64,7 +64,7 @@ def test_hits_that_match_more_words_of_the_question_are_more_relevant() -> None:
     assert list(found) == ["redis session expiry is 30 minutes", "redis session", "redis"]
 
 
-def test_coverage_ranks_the_only_row_of_a_store_although_bm25_is_near_zero() -> None:
+def test_the_only_row_is_relevant_although_its_bm25_score_is_near_zero() -> None:
     [hit] = normalized("redis session expiry", a_candidate("redis session expiry", bm25=1e-6))
 
     assert hit.metadata["coverage"] == pytest.approx(1.0)
@@ -104,7 +104,7 @@ def test_an_answer_gains_more_from_a_preceding_question_than_from_a_statement() 
     assert found[answer] > found[after]
 
 
-def test_good_matches_of_a_session_raise_its_other_hits() -> None:
+def test_good_matches_of_a_session_raise_the_relevance_of_its_other_hits() -> None:
     together = [a_candidate(f"redis expiry {i}", metadata={"session": "a"}) for i in range(3)]
     found = relevances(
         "redis expiry",
@@ -126,7 +126,7 @@ def test_a_hit_on_the_named_entity_outranks_a_match_of_its_words() -> None:
     assert found["a queue"] > found["billing service"]
 
 
-def test_a_time_in_the_question_raises_hits_from_that_time() -> None:
+def test_a_time_in_the_question_raises_the_relevance_of_hits_from_that_time() -> None:
     found = relevances(
         "deploys last week",
         a_candidate("deploys to staging", timestamp="2026-02-17T10:00:00Z"),

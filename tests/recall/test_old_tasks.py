@@ -30,7 +30,7 @@ def test_the_only_session_with_the_rare_words_is_the_earlier_task() -> None:
     assert found.rare == ("carburettor", "sprocket")
 
 
-def test_common_words_ties_and_matches_only_in_answers_find_no_earlier_task() -> None:
+def test_common_words_and_ambiguous_matches_find_no_earlier_task() -> None:
     everywhere = [turn(name, "sprocket", "carburettor") for name in "abcd"]
     two = [turn("a", "sprocket", "carburettor"), turn("b", "squeaks", "bonnet")]
     answers = [turn("a", "sprocket", "carburettor", role="assistant")]
@@ -48,7 +48,7 @@ def test_with_few_known_sessions_an_earlier_task_must_share_half_of_the_prompt()
     assert nearest(hits, long, sessions=3) is None
 
 
-def test_the_line_on_an_earlier_task_is_short_and_lists_few_files() -> None:
+def test_the_line_about_an_earlier_task_is_short_and_lists_at_most_three_files() -> None:
     said = line("Mend it " * 90, "It was mended " * 90, ["a.py", "b.py", "c.py", "d.py", "a.py"])
 
     assert len(said) < 360

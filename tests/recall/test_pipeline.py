@@ -292,7 +292,7 @@ def test_br14_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> N
     assert len(injection.text) <= 1200
 
 
-def test_a_general_agent_without_a_task_gets_no_memory(fabric: Fabric) -> None:
+def test_a_general_purpose_agent_without_a_task_gets_no_memory(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
 
     assert fabric.inject_for_agent("general-purpose").text == ""

@@ -43,7 +43,7 @@ def test_a_long_reason_is_shown_only_once() -> None:
         ("instead: use cursors", "— instead: use cursors"),
     ],
 )
-def test_a_reason_that_states_a_purpose_gets_no_because(why: str, told: str) -> None:
+def test_a_reason_that_states_a_purpose_is_shown_without_because(why: str, told: str) -> None:
     assert told in hit_line(a_hit(metadata={"why": why}))
 
 

@@ -52,7 +52,7 @@ def test_without_a_record_the_entity_type_decides_staleness() -> None:
     assert marked.metadata["stale"] is False
 
 
-def test_replaced_and_expired_records_are_marked_as_over() -> None:
+def test_replaced_and_expired_records_are_marked_as_no_longer_valid() -> None:
     hits = [
         a_hit(metadata={"superseded_by": "2"}),
         a_hit(metadata={"valid_to": "2026-01-01T00:00:00Z"}),

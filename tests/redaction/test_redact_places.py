@@ -118,7 +118,7 @@ def test_redacting_a_chain_of_names_twice_changes_nothing_more(chain: str) -> No
     assert redact(once) == once
 
 
-def test_every_pattern_starts_with_a_group_for_the_text_to_keep() -> None:
+def test_every_redaction_pattern_starts_with_a_group_for_the_text_to_keep() -> None:
     for rule in table("places").rules:
         assert rule.expression.removeprefix("(?im)").startswith("("), rule.expression
         assert re.compile(rule.expression).groups > 1, rule.expression

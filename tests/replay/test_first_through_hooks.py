@@ -129,7 +129,7 @@ def remember(session: Session, when: str = "commit, first pytest", **evidence: s
     return stored
 
 
-def test_a_call_is_held_with_the_users_words_until_the_command_has_passed(
+def test_a_call_is_refused_in_the_users_words_until_the_command_has_passed(
     session: Session,
 ) -> None:
     rule = remember(session)
@@ -144,7 +144,7 @@ def test_a_call_is_held_with_the_users_words_until_the_command_has_passed(
     assert passes == ""
 
 
-def test_a_rule_that_is_followed_is_never_shown(session: Session) -> None:
+def test_a_rule_is_not_shown_if_its_required_command_has_passed(session: Session) -> None:
     remember(session)
     session.edited("src/app.py")
     session.ran("cd . && .venv/bin/pytest -q tests 2>&1 | tail -5", PASSED)
@@ -152,7 +152,7 @@ def test_a_rule_that_is_followed_is_never_shown(session: Session) -> None:
     assert [session.asked("Bash", {"command": COMMIT}) for _ in range(2)] == [{}, {}]
 
 
-def test_a_run_that_failed_does_not_count_and_a_repeated_call_passes(session: Session) -> None:
+def test_a_failed_run_does_not_count_and_a_repeated_call_is_allowed(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", FAILED, is_error=True)
 
@@ -183,7 +183,7 @@ def test_a_run_that_failed_does_not_count_and_a_repeated_call_passes(session: Se
         ("set -eo pipefail\npytest -q | tail -1\nruff check", "All fine", False, True),
     ],
 )
-def test_a_run_counts_unless_its_failure_can_be_seen(
+def test_a_run_of_a_required_command_counts_unless_it_visibly_failed(
     session: Session, command: str, output: str, is_error: bool, counts: bool
 ) -> None:
     remember(session)
@@ -216,7 +216,7 @@ def test_a_run_without_a_result_does_not_count(session: Session) -> None:
     ("ending", "counts"),
     [("completed (exit code 0)", True), ("failed with exit code 1", False), ("", False)],
 )
-def test_a_background_run_counts_once_it_has_passed(
+def test_a_run_in_the_background_counts_once_it_has_passed(
     session: Session, ending: str, counts: bool
 ) -> None:
     remember(session)
@@ -321,7 +321,7 @@ def test_a_run_in_the_same_command_line_counts_if_the_call_depends_on_it(
     assert (session.held(command) == "") == passes
 
 
-def test_a_call_after_a_new_change_is_held_again(session: Session) -> None:
+def test_a_call_after_a_new_change_is_refused_again(session: Session) -> None:
     remember(session)
     first = [session.held(COMMIT) for _ in range(2)]
     session.ran("pytest -q", PASSED)
@@ -341,7 +341,7 @@ def test_a_call_is_denied_until_the_required_command_has_passed(session: Session
     assert session.held(COMMIT) == ""
 
 
-def test_a_denied_call_is_held_once_if_the_transcript_is_unreadable(session: Session) -> None:
+def test_with_an_unreadable_transcript_a_denied_call_is_refused_only_once(session: Session) -> None:
     remember(session, **{EFFECT: "deny"})
     session.transcript.unlink()
 
@@ -350,7 +350,7 @@ def test_a_denied_call_is_held_once_if_the_transcript_is_unreadable(session: Ses
     assert "as far as can be seen here" in held[0] and held[1] == ""
 
 
-def test_the_user_is_asked_until_the_command_has_passed(session: Session) -> None:
+def test_the_user_is_asked_about_a_call_until_the_command_has_passed(session: Session) -> None:
     remember(session, "git push, first pytest", **{EFFECT: "ask"})
     push = {"command": "git push"}
 
@@ -362,7 +362,7 @@ def test_the_user_is_asked_until_the_command_has_passed(session: Session) -> Non
     assert session.asked("Bash", push) == {}
 
 
-def test_a_file_edit_is_held_too(session: Session) -> None:
+def test_an_edit_of_a_file_is_also_refused_until_the_command_has_passed(session: Session) -> None:
     remember(session, "src/api/**, first `make schema`")
     edit = {"file_path": str(session.hooks.project / "src/api/users.py"), "old_string": "a"}
 
@@ -373,7 +373,7 @@ def test_a_file_edit_is_held_too(session: Session) -> None:
     assert session.asked("Edit", edit) == {}
 
 
-def test_all_required_commands_have_to_pass(session: Session) -> None:
+def test_a_call_is_refused_until_all_required_commands_have_passed(session: Session) -> None:
     remember(session, "commit, first pytest and ruff check")
     session.ran("pytest -q", PASSED)
     held = session.held(COMMIT)
@@ -383,7 +383,7 @@ def test_all_required_commands_have_to_pass(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_any_command_of_an_activity_satisfies_the_rule(session: Session) -> None:
+def test_any_command_of_a_required_activity_satisfies_the_rule(session: Session) -> None:
     remember(session, "commit, first the tests")
     held = session.held(COMMIT)
     session.ran("npm run test:unit", "Tests: 4 passed")
@@ -406,7 +406,7 @@ def test_runs_and_changes_of_a_subagent_count_for_the_session(session: Session) 
     assert agent.held(COMMIT) == ""
 
 
-def test_a_call_of_a_subagent_is_held_too(session: Session) -> None:
+def test_a_call_of_a_subagent_is_also_refused_until_the_command_passed(session: Session) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
 
@@ -435,7 +435,7 @@ def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_a_running_server_holds_and_allows_the_same_calls(tmp_path: Path) -> None:
+def test_a_running_server_refuses_and_allows_the_same_calls(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
     session = started(hooks)
@@ -451,7 +451,7 @@ def test_a_running_server_holds_and_allows_the_same_calls(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_print_mode_gets_the_rule_with_the_result_and_is_never_held(
+def test_print_mode_gets_the_rule_with_the_result_and_no_refusal(
     session: Session, effect: str
 ) -> None:
     remember(session, **({EFFECT: effect} if effect else {}))

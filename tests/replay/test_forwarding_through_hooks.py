@@ -139,7 +139,7 @@ def test_the_key_is_in_no_file_and_no_argument(hooks: HookRunner) -> None:
     assert [p for p in hooks.folder.rglob("*") if SECRET.encode() in content(p)] == []
 
 
-def test_two_installations_that_receive_the_same_stop_forward_it_once(hooks: HookRunner) -> None:
+def test_two_installations_that_get_the_same_stop_event_forward_it_once(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver() as receiver:
         for _ in range(2):

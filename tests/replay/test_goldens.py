@@ -31,7 +31,7 @@ WRITE = "after a wanted change: PYTHONPATH=plugin:tests python -m replay.write_g
 
 
 @pytest.mark.parametrize(("name", "way"), ALL + FEW)
-def test_replies_and_stored_data_of_a_session_match_its_goldens(
+def test_replies_and_stored_data_of_a_session_match_its_golden_files(
     name: str, way: Way, tmp_path: Path
 ) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), way) as replay:
@@ -56,7 +56,7 @@ def test_the_server_of_the_session_gives_the_same_replies_and_data(tmp_path: Pat
     assert WARM.decode() in ways
 
 
-def test_every_memory_belongs_to_a_session() -> None:
+def test_every_golden_memory_belongs_to_a_session() -> None:
     assert sorted(path.stem for path in MEMORY.iterdir()) == names()
 
 
@@ -68,7 +68,7 @@ def test_json_output_of_commands_matches_the_goldens(tmp_path: Path) -> None:
     assert_same(answers, COMMANDS)
 
 
-def test_every_command_with_json_has_a_golden() -> None:
+def test_every_command_with_option_json_has_a_golden_file() -> None:
     commands = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     with_json = {
         name

@@ -25,7 +25,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.mark.parametrize("path", recordings(), ids=IDS)
-def test_a_recorded_event_gets_its_reviewed_reply(path: Path, world: World) -> None:
+def test_a_recorded_event_gets_the_reply_that_was_reviewed(path: Path, world: World) -> None:
     reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
     assert replayed(path, world) == reviewed
 

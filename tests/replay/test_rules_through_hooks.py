@@ -63,7 +63,7 @@ def tool(
     return specific
 
 
-def test_a_rule_holds_the_first_call_of_a_session_and_allows_the_repeated_call(
+def test_a_rule_refuses_the_first_matching_call_of_a_session_only(
     hooks: HookRunner,
 ) -> None:
     rule = remember(hooks, STYLE, "src/api/**", evidence={QUOTATION: "use problem+json"})
@@ -108,7 +108,7 @@ def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(hooks: Hoo
         ("make clean-data", "make clean-data && git push"),
     ],
 )
-def test_a_call_that_cannot_be_undone_is_asked_each_time(
+def test_a_call_that_cannot_be_undone_is_asked_about_each_time(
     hooks: HookRunner, when: str, command: str
 ) -> None:
     remember(hooks, SERVER, when, evidence={EFFECT: "ask"})
@@ -169,7 +169,7 @@ def test_a_rule_is_only_shown_when_no_person_is_present(
     assert bash(hooks, "npm run dev", environ=environ) == {}
 
 
-def test_a_rule_of_the_assistant_refuses_nothing(hooks: HookRunner) -> None:
+def test_a_rule_that_only_the_assistant_noted_refuses_no_call(hooks: HookRunner) -> None:
     remember(hooks, SERVER, "npm run dev", trust="assistant")
 
     told = bash(hooks, "npm run dev")
@@ -178,7 +178,7 @@ def test_a_rule_of_the_assistant_refuses_nothing(hooks: HookRunner) -> None:
     assert "noted by the assistant" in told["additionalContext"]
 
 
-def test_each_agent_is_held_once_by_a_rule(hooks: HookRunner) -> None:
+def test_a_rule_refuses_one_call_of_each_agent(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "commit")
 
     first = bash(hooks, "git commit -m x")
@@ -194,7 +194,7 @@ def test_a_rule_of_the_user_applies_in_every_project(hooks: HookRunner) -> None:
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_nothing_is_refused_when_nothing_can_be_recorded(hooks: HookRunner) -> None:
+def test_no_call_is_refused_if_the_refusal_cannot_be_recorded(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push")
 
     told = [bash(hooks, "git push", session="") for _ in range(2)]
@@ -226,7 +226,7 @@ def test_the_launcher_starts_python_only_while_a_rule_exists(hooks: HookRunner) 
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_an_event_without_a_handler_does_not_disable_later_rules(hooks: HookRunner) -> None:
+def test_an_event_without_a_handler_does_not_disable_rules_afterwards(hooks: HookRunner) -> None:
     (hooks.memory / "config.toml").write_text("write = false\n")
     hooks.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
     (hooks.memory / "config.toml").unlink()
@@ -261,7 +261,7 @@ def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(hooks: Ho
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_that_match_no_call_start_python_only_once(hooks: HookRunner) -> None:
+def test_rules_without_bound_calls_start_python_only_once(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "working on the lists")
     [mark] = hooks.memory.glob("projects/*/has-rules")
 
@@ -297,7 +297,7 @@ def test_a_rule_of_one_session_applies_only_in_that_session(hooks: HookRunner) -
     assert own["permissionDecision"] == "deny"
 
 
-def test_a_rule_that_held_a_call_is_counted_as_shown(hooks: HookRunner) -> None:
+def test_a_rule_that_refused_a_call_is_counted_as_shown(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push")
     for _ in range(2):
         bash(hooks, "git push")

@@ -81,7 +81,7 @@ def test_each_of_three_weeks_counts_its_own_outcomes(way: Way, tmp_path: Path) -
     assert costs == [pytest.approx(week["tokens"] * 8e-6, abs=8e-6) for week in answer["weeks"]]
 
 
-def test_weeks_before_the_requested_days_are_left_out(tmp_path: Path) -> None:
+def test_weeks_before_the_requested_period_are_left_out(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *SECOND, *THIRD])
         answer = worth(replay, "--days", "3")
@@ -89,11 +89,11 @@ def test_weeks_before_the_requested_days_are_left_out(tmp_path: Path) -> None:
     assert [week["week"] for week in answer["weeks"]] == ["2026-03-16"]
 
 
-def test_a_turn_that_has_not_ended_is_not_judged(tmp_path: Path) -> None:
+def test_outcomes_of_memories_are_not_judged_before_the_turn_ends(tmp_path: Path) -> None:
     assert of_second(tmp_path, *call("b1", "Bash", INSTALL)) == {}
 
 
-def test_a_held_call_repeated_in_a_later_turn_counts_as_not_followed(tmp_path: Path) -> None:
+def test_repeating_a_refused_call_later_counts_as_not_following_the_rule(tmp_path: Path) -> None:
     held, turn = call("b1", "Bash", INSTALL), [stop(), prompt("Go on.")]
 
     figures = of_second(tmp_path, *held, *turn, *call("b2", "Bash", INSTALL, "added"), stop())
@@ -101,7 +101,7 @@ def test_a_held_call_repeated_in_a_later_turn_counts_as_not_followed(tmp_path: P
     assert figures["held_not_run"] == (0, 1)
 
 
-def test_a_held_call_made_by_another_session_counts_for_that_session(tmp_path: Path) -> None:
+def test_a_refused_call_made_by_another_session_counts_for_that_session(tmp_path: Path) -> None:
     held = [*call("b1", "Bash", INSTALL), stop()]
     other = [*start("third"), prompt("Go on."), *call("c1", "Bash", INSTALL)]
 
@@ -112,7 +112,7 @@ def test_a_held_call_made_by_another_session_counts_for_that_session(tmp_path: P
     assert figures["held_not_run"] == (1, 2)
 
 
-def test_a_call_declined_by_the_user_counts_as_not_made(tmp_path: Path) -> None:
+def test_a_call_that_the_user_declined_counts_as_following_the_rule(tmp_path: Path) -> None:
     declined = "The user doesn't want to proceed with this tool use."
 
     figures = of_second(tmp_path, *call("b1", "Edit", LEGACY, error=declined), stop())
@@ -120,7 +120,7 @@ def test_a_call_declined_by_the_user_counts_as_not_made(tmp_path: Path) -> None:
     assert figures["asked_not_run"] == (1, 1)
 
 
-def test_text_shown_to_a_subagent_is_not_judged(tmp_path: Path) -> None:
+def test_outcomes_of_memories_shown_to_a_subagent_are_not_judged(tmp_path: Path) -> None:
     whose = {"agent_id": "a1", "agent_type": "general-purpose"}
     calls = [{**step, **whose} for step in call("b1", "Bash", INSTALL)]
 
@@ -190,7 +190,7 @@ def test_a_sentence_with_most_of_its_words_mentions_a_decision(
     assert figures["decisions_named"] == (int(is_named), 1)
 
 
-def test_an_id_mentions_its_decision(tmp_path: Path) -> None:
+def test_a_sentence_with_the_id_of_a_decision_mentions_it(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *start("second", after_s=WEEK_S), prompt("Go on.")])
         words = ("recall", "--json", "--limit", "1", DECISION)

@@ -330,7 +330,7 @@ class TestNotesOff:
         assert [record.what for record in client.records("1")] == ["The host restarts at night"]
 
     @pytest.mark.parametrize("later", ["catching up", "learning"])
-    def test_a_later_read_skips_notes_off_turns(self, client: SimulatedClient, later: str) -> None:
+    def test_notes_written_while_off_stay_unread(self, client: SimulatedClient, later: str) -> None:
         folder = client.memory_md_file().parents[1]
         folder.mkdir(parents=True)
         client.transcript = folder / "session-1.jsonl"

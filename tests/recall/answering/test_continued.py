@@ -51,14 +51,14 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
     memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
 
 
-def test_a_text_of_several_sentences_counts_as_a_message() -> None:
+def test_several_sentences_are_a_message_and_one_question_is_not() -> None:
     assert is_message(parse(MESSAGE))
     assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
     assert not is_message(parse("Did Dr. Seuss ever live in the U.S. or not?"))
 
 
-def test_the_session_that_a_message_continues_is_ranked_first(memory: Memory) -> None:
+def test_for_a_message_the_session_that_it_continues_ranks_first(memory: Memory) -> None:
     say(memory, "holiday", HOLIDAY, 3)
     say(memory, "invoices", INVOICES, 2)
 
@@ -91,7 +91,7 @@ def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
     assert scores["new"] > scores["old"] > scores["other"]
 
 
-def test_a_session_similar_to_the_best_one_scores_without_matching_the_message() -> None:
+def test_a_session_similar_to_the_best_session_also_gets_a_score() -> None:
     texts = {
         "unlike": "bread butter honey jam",
         "like": "lathe spindle gouge mandrel",

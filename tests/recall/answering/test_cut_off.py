@@ -16,7 +16,7 @@ WHOLE = covering("whole", 1.0, "redis", "sessions")
 PART = covering("part", 0.3, "redis")
 
 
-def test_a_hit_with_all_words_of_the_question_removes_hits_with_few_of_them() -> None:
+def test_a_hit_with_all_words_of_the_question_displaces_hits_with_few_words() -> None:
     much = covering("much", 0.6, "redis")
 
     assert cut_off([WHOLE, PART, much], Query("redis sessions")) == [WHOLE, much]

@@ -49,7 +49,7 @@ def texts(memory: Memory, question: str, session: str = "") -> list[str]:
 @pytest.mark.parametrize(
     "text", ["OK.", "Noted.", "Continue to iterate?", "Yes, please go on!", "👍", ""]
 )
-def test_a_mere_assent_has_no_content(text: str) -> None:
+def test_a_turn_that_only_agrees_has_no_content(text: str) -> None:
     assert not says_something(text)
 
 
@@ -70,7 +70,7 @@ def test_recall_does_not_return_the_question_itself(memory: Memory) -> None:
     assert QUESTION not in texts(memory, QUESTION)
 
 
-def test_recall_omits_questions_of_this_session_but_not_of_others(memory: Memory) -> None:
+def test_recall_omits_questions_asked_in_this_session_but_not_in_others(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "slow tests with a fixture", session="s9")

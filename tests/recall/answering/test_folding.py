@@ -54,7 +54,7 @@ def test_a_turn_that_states_a_record_is_merged_into_it(memory: Memory, said: str
     assert [(hit.source, hit.text) for hit in hits] == [("records", RULE)]
 
 
-def test_a_turn_that_says_something_else_is_not_merged(memory: Memory) -> None:
+def test_a_turn_that_states_something_else_is_not_merged_into_a_record(memory: Memory) -> None:
     say(memory, "The integration tests took nine minutes on the old machine")
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
@@ -62,7 +62,7 @@ def test_a_turn_that_says_something_else_is_not_merged(memory: Memory) -> None:
     assert [hit.source for hit in hits] == ["records", "episodes"]
 
 
-def test_a_record_lists_its_merged_turns_and_takes_their_best_position() -> None:
+def test_a_record_lists_its_merged_turns_and_ranks_where_the_best_of_them_did() -> None:
     record = a_hit(RULE)
     turn = a_hit(f"{RULE}, please", id="episode:t1", source="episodes")
     other = a_hit("Deploys run on Friday", id="record:other")
