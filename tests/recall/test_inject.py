@@ -244,7 +244,7 @@ def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Pa
         ("when are snapshots deleted?", "Deleted after the merge", "Deletion leaves a log line"),
     ],
 )
-def test_a_question_for_a_number_or_date_gets_only_memories_with_one(
+def test_a_who_or_when_question_gets_only_memories_that_answer_it(
     question: str, answer: str, no_answer: str
 ) -> None:
     query = prompt(question)

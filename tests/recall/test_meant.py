@@ -86,7 +86,7 @@ def test_a_typo_that_may_mean_two_names_is_not_corrected(memory: Memory) -> None
     ("prompt", "text"),
     [("Which prefix do sessions in Reedis get?", RULE), ("zph cluster restarted when?", CLUSTER)],
 )
-def test_prompts_and_questions_find_the_record(memory: Memory, prompt: str, text: str) -> None:
+def test_a_misspelt_name_finds_the_record(memory: Memory, prompt: str, text: str) -> None:
     fabric = Fabric(memory, NOW)
 
     assert fabric.recall(prompt).hits[0].text == text

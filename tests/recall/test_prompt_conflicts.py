@@ -33,9 +33,7 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("commit this to main", a_rule("Do not commit to main")),
     ],
 )
-def test_a_rule_contradicts_a_prompt_that_requests_what_it_forbids(
-    prompt: str, rule: Hit
-) -> None:
+def test_a_rule_contradicts_a_prompt_that_requests_what_it_forbids(prompt: str, rule: Hit) -> None:
     assert contradicts(rule, requests(prompt))
 
 

@@ -427,7 +427,7 @@ def test_a_file_is_detected_within_its_folder(client: SimulatedClient, command: 
         "awk '{print $1, $2}' x",
     ],
 )
-def test_unrelated_calls_pass(client: SimulatedClient, command: str) -> None:
+def test_a_rule_does_not_apply_to_unrelated_calls(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == []
 
 
@@ -486,7 +486,7 @@ def test_the_home_folder_is_recognised_in_each_notation(tmp_path: Path) -> None:
         ("deploy", "git push heroku main"),
     ],
 )
-def test_an_equivalent_call_of_another_program_is_detected(
+def test_a_rule_applies_to_an_equivalent_call_of_another_program(
     client: SimulatedClient, when: str, command: str
 ) -> None:
     assert when in refused(client, command)
@@ -512,7 +512,7 @@ def test_an_equivalent_call_of_another_program_is_detected(
         "turbo run build",
     ],
 )
-def test_a_call_that_changes_no_file_of_a_rule_passes(
+def test_a_rule_for_files_allows_calls_that_do_not_change_them(
     client: SimulatedClient, command: str
 ) -> None:
     assert refused(client, command) == []

@@ -77,7 +77,7 @@ def test_requirements_are_replaced(when: str, required: tuple[str, ...], expecte
         ("if pytest; then git commit; fi", False),
     ],
 )
-def test_a_command_is_a_gate_if_the_line_continues_only_on_success(
+def test_a_call_depends_on_a_command_if_it_runs_only_after_success(
     line: str, *, is_gated: bool
 ) -> None:
     calls = calls_of(line, "/srv/app")
@@ -136,7 +136,7 @@ def test_a_check_is_recognised_by_its_words(first: str, *, expected: bool) -> No
         ("cp a.py /tmp/a.py", ""),
     ],
 )
-def test_a_changed_source_is_a_file_that_a_check_may_read(line: str, changed: str) -> None:
+def test_a_change_of_a_file_that_a_check_may_read_is_detected(line: str, changed: str) -> None:
     assert changed_source(of_command(line, "/srv/app"), ("/srv/app",)) == changed
 
 
@@ -154,7 +154,7 @@ def test_a_changed_source_is_a_file_that_a_check_may_read(line: str, changed: st
         ("push, first test", "commit with care", "push, first test", ["push", "test"]),
     ],
 )  # fmt: skip
-def test_an_untyped_command_is_reduced_to_its_activity(
+def test_a_command_that_nobody_typed_is_reduced_to_its_activity(
     when: str, typed: str, expected: str, unsaid: list[str]
 ) -> None:
     assert as_typed(when, [typed]) == (expected, unsaid)

@@ -20,14 +20,14 @@ def rule(**evidence: object) -> Record:
 
 
 @pytest.mark.parametrize("trust", ["foreign", "user"])
-def test_a_rule_asks_only_if_an_owner_marked_it_and_is_context_otherwise(trust: str) -> None:
+def test_a_shared_rule_asks_the_user_only_if_a_space_owner_requires_it(trust: str) -> None:
     marked = rule(**{FOR_TEAM: True})._replace(trust=trust)
 
     assert effects.effect_of(marked, PUSH, SETTINGS) == effects.ASK
     assert effects.effect_of(rule()._replace(trust=trust), PUSH, SETTINGS) == effects.CONTEXT
 
 
-def test_a_rule_of_an_owner_is_only_context_if_nobody_can_be_asked() -> None:
+def test_a_rule_of_a_space_owner_is_only_context_in_unattended_sessions() -> None:
     marked = rule(**{FOR_TEAM: True})
     cannot_ask = SETTINGS._replace(client=Client("codex", "Codex", asks=False))
 

@@ -151,7 +151,7 @@ def test_a_forgotten_record_disappears_from_a_running_server_too(memory: Memory)
     assert ask(memory) == []
 
 
-def test_vectors_are_stored_without_loss_of_direction() -> None:
+def test_storing_a_vector_does_not_change_its_direction() -> None:
     some = extra.model().encode([DENTIST, *OTHERS, QUESTION])
 
     again = vectors.unpacked(vectors.packed(some))
@@ -200,13 +200,13 @@ def test_a_killed_process_keeps_its_vectors_and_the_next_one_continues(tmp_path:
     memory.close()
 
 
-def test_only_one_process_embeds_at_a_time(memory: Memory) -> None:
+def test_only_one_process_computes_vectors_at_a_time(memory: Memory) -> None:
     with vectors.lock(memory.settings), pytest.raises(TimeoutError):
         embed(memory)
     assert not stored(memory)
 
 
-def test_hooks_start_no_embedding_without_the_extra(memory: Memory) -> None:
+def test_hooks_compute_no_vectors_without_the_semantic_extra(memory: Memory) -> None:
     assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
 
 

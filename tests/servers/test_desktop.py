@@ -71,7 +71,7 @@ async def tell(session: ClientSession) -> None:
     assert not (await session.call_tool("remember", preference)).is_error
 
 
-def test_facts_told_to_a_desktop_client_are_known_in_the_next_session(tmp_path: Path) -> None:
+def test_facts_stored_by_a_desktop_client_are_found_in_its_next_session(tmp_path: Path) -> None:
     async def story() -> None:
         async with desktop(tmp_path / "ann") as session:
             await tell(session)
@@ -88,7 +88,7 @@ def test_facts_told_to_a_desktop_client_are_known_in_the_next_session(tmp_path: 
     run(story)
 
 
-def test_facts_told_to_a_desktop_client_go_only_to_the_users_database(tmp_path: Path) -> None:
+def test_facts_from_a_desktop_client_are_stored_only_in_the_users_database(tmp_path: Path) -> None:
     async def story() -> None:
         async with desktop(tmp_path / "ann") as session:
             await tell(session)

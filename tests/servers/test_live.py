@@ -190,7 +190,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, l
 
 # Each event and each point, even where not every pair.
 @pytest.mark.parametrize(("name", "point"), list(product(EVENTS, KILLED_AT))[:: stride()])
-def test_killing_the_server_at_any_point_loses_and_repeats_nothing(
+def test_killing_the_server_at_any_point_neither_loses_nor_repeats_an_event(
     tmp_path: Path, unharmed: dict[str, tuple[Any, list[str]]], name: str, point: str
 ) -> None:
     hooks = filled(tmp_path)
@@ -242,7 +242,7 @@ def test_a_hanging_server_delays_only_one_event(hooks: HookRunner, server: LiveS
     waiting.until(lambda: server.ways() == "SSW")
 
 
-def test_a_server_that_waits_for_a_processor_does_not_count_as_hung(
+def test_a_server_that_waits_for_the_cpu_does_not_count_as_hanging(
     hooks: HookRunner, server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, folder = live_client.client_name(os.getpid()), os.fsencode(server.folder)
@@ -364,7 +364,7 @@ def test_hooks_refuse_a_socket_of_another_user(
             live_client.connected(os.fsencode(folder), name)
 
 
-def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home(
+def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def gone(path: bytes) -> bytes:
@@ -563,7 +563,7 @@ def test_a_hook_answered_by_the_server_imports_almost_nothing(
     assert new == {"_socket", "memory_fabric", "memory_fabric.live_client"}
 
 
-def test_status_reports_how_hooks_were_answered_in_a_bounded_file(tmp_path: Path) -> None:
+def test_status_reports_how_many_hooks_the_server_answered(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     folder = shell.memory / "live"
     folder.mkdir(parents=True)

@@ -81,7 +81,7 @@ def test_a_line_appended_by_another_program_after_our_write_is_read(
         assert seen(server) == ["before", "ours", "theirs"]
 
 
-def test_the_file_is_updated_during_calls_but_not_after_each_call(
+def test_the_served_file_is_updated_between_calls_but_not_after_each(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:

@@ -34,7 +34,7 @@ def test_recall_returns_a_remembered_text_with_date_scope_and_id(tmp_path: Path)
     run(story)
 
 
-def test_memories_returned_by_recall_count_as_told_in_their_session(tmp_path: Path) -> None:
+def test_memories_returned_by_the_recall_tool_are_recorded_for_the_session(tmp_path: Path) -> None:
     memory = Memory.open(settings(tmp_path / "home"))
     stored = memory.remember(Record(type="decision", what=PAGINATION), USER)
     assert stored is not None

@@ -147,7 +147,7 @@ def test_mem_16_a_2026_protocol_listener_is_notified_of_a_change(tmp_path: Path)
     run(story)
 
 
-def test_the_version_mark_of_a_memory_differs_after_each_change(tmp_path: Path) -> None:
+def test_the_version_of_a_memory_changes_with_each_write(tmp_path: Path) -> None:
     memory = Memory.open(Settings(home=str(tmp_path / "home"), config_dir=str(tmp_path)))
     marks = [mark_of(memory)]
     for number in range(2):

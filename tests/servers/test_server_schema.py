@@ -35,7 +35,7 @@ def test_mem_15_tools_are_listed_as_by_the_reference_server(recorded: dict[str, 
 
 
 @pytest.mark.behaviour("MEM-15b")
-def test_additions_to_the_nine_reference_tools_are_optional_strings() -> None:
+def test_arguments_added_to_the_nine_reference_tools_are_optional_strings() -> None:
     tools = [listed(tool) for tool in NINE]
     cursors = {t["name"]: t["inputSchema"]["properties"].get("cursor") for t in tools}
     notes = {t["name"]: t["outputSchema"]["properties"].get("note") for t in tools}

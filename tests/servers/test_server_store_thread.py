@@ -17,7 +17,7 @@ WAIT_S = 60
 ENTITY = {"entities": [{"name": "api", "entityType": "t", "observations": ["o"]}]}
 
 
-def test_jobs_run_one_after_another_in_the_order_of_their_requests(tmp_path: Path) -> None:
+def test_jobs_on_the_store_thread_run_in_the_order_of_their_requests(tmp_path: Path) -> None:
     order: list[int] = []
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 
@@ -149,7 +149,7 @@ class Watched(Memory):
         self.flushed.set()
 
 
-def test_other_tiers_are_written_when_the_thread_is_idle(tmp_path: Path) -> None:
+def test_the_other_memory_files_are_written_when_the_thread_is_idle(tmp_path: Path) -> None:
     Watched.flushed.clear()
     store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=0.01)
 

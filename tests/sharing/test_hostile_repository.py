@@ -285,7 +285,7 @@ def test_an_unchanged_journal_is_checked_but_not_read_again(ann: Person) -> None
     assert "Cockroac" in ann.starts("three")
 
 
-def test_records_of_others_can_be_explained_pinned_and_forgotten(ann: Person) -> None:
+def test_records_of_other_authors_can_be_explained_pinned_and_forgotten(ann: Person) -> None:
     ann.json("share", "on")
     theirs = claim("Use Postgres for the ledger")
     plant(ann, theirs)

@@ -95,7 +95,7 @@ def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
 
 
 @pytest.mark.parametrize("is_desk_first", [False, True])
-def test_an_alias_given_to_two_entities_belongs_to_the_later_one(
+def test_an_alias_added_to_two_entities_belongs_to_the_later_addition(
     desk: Home, laptop: Home, *, is_desk_first: bool
 ) -> None:
     for name in ("Ledger", "Journal"):
@@ -114,7 +114,7 @@ def test_an_alias_given_to_two_entities_belongs_to_the_later_one(
         assert home.push() == 0
 
 
-def test_a_merge_that_another_machine_overrules_gives_back_the_entity_of_a_record(
+def test_a_merge_overruled_by_another_machine_restores_the_merged_entity(
     desk: Home, laptop: Home
 ) -> None:
     desk.say("Keep the ledger by hand", entities=(Entity("Ledger", "book"),))
@@ -167,7 +167,7 @@ def test_undoing_the_last_change_reverts_a_change_of_this_machine(desk: Home, la
     ],
     ids=" then ".join,
 )
-def test_what_was_purged_elsewhere_is_in_no_file_whenever_a_machine_hears_of_it(
+def test_text_purged_elsewhere_is_in_no_file_in_any_order_of_arrival(
     desk: Home, laptop: Home, order: list[str]
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -186,7 +186,7 @@ def test_what_was_purged_elsewhere_is_in_no_file_whenever_a_machine_hears_of_it(
     assert laptop.records() == {}
 
 
-def test_what_was_forgotten_before_it_is_purged_is_in_no_file_of_the_other_machine(
+def test_text_forgotten_and_later_purged_is_in_no_file_of_the_other_machine(
     desk: Home, laptop: Home
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -201,7 +201,7 @@ def test_what_was_forgotten_before_it_is_purged_is_in_no_file_of_the_other_machi
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
 
 
-def test_what_a_user_keeps_for_one_machine_a_colleague_may_state_on_both(
+def test_a_colleague_can_state_a_text_that_the_user_made_local_again(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     said = desk.say("Use UTC")
@@ -218,7 +218,7 @@ def test_what_a_user_keeps_for_one_machine_a_colleague_may_state_on_both(
         assert [one.author for one in home.memory.find_records("scope = 'team'")] == ["bob"]
 
 
-def test_what_a_user_forgets_on_one_machine_no_colleague_states_on_either(
+def test_a_text_forgotten_on_one_machine_does_not_return_from_a_colleague(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     said = desk.say("Use UTC")

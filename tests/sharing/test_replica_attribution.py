@@ -117,7 +117,7 @@ def test_operations_of_a_later_format_are_kept_and_used_by_that_release(
     assert bob.counts().unread == 1
 
 
-def test_a_later_operation_replaces_an_unreadable_one(ann: Home, bob: Home) -> None:
+def test_an_unreadable_operation_can_be_replaced_by_a_later_one(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC")
     ann.push()
     [first] = ann.log.operations

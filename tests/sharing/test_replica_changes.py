@@ -97,7 +97,7 @@ def test_a_change_of_an_own_record_reaches_the_log(name: str, ann: Home, bob: Ho
     assert current(bob, "theirs") == current(ann, *heads.OWN)
 
 
-def test_changes_that_others_need_not_know_are_not_sent(ann: Home, bob: Home) -> None:
+def test_a_repeated_statement_is_not_sent_again_to_the_other_members(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     ann.say(said.what, USER._replace(session="s9"))

@@ -100,7 +100,7 @@ def test_candidates_local_records_and_sessions_are_not_sent(ann: Home) -> None:
     assert ann.push() == 0
 
 
-def test_an_operation_replaced_before_acknowledgement_is_replaced_for_others(
+def test_an_operation_withdrawn_before_its_acknowledgement_is_withdrawn_for_all(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -157,7 +157,7 @@ def test_a_machine_of_the_same_user_with_the_key_gets_own_records(tmp_path: Path
     assert desk.records() == {}
 
 
-def test_two_changes_between_syncs_are_not_a_conflict(tmp_path: Path, log: Log) -> None:
+def test_two_own_changes_between_syncs_are_not_a_conflict(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC")
@@ -185,7 +185,7 @@ def test_the_name_of_the_user_proves_nothing_without_the_key(tmp_path: Path, log
     assert sync.promotable(laptop.memory) == []
 
 
-def test_an_operation_of_a_later_release_is_kept_for_that_release(ann: Home, bob: Home) -> None:
+def test_an_operation_in_a_later_format_is_kept_until_an_update(ann: Home, bob: Home) -> None:
     ann.say("Use UTC")
     ann.push()
     ann.log.operations[0] = ann.log.operations[0]._replace(form=2)

@@ -163,7 +163,7 @@ def test_a_statement_of_another_that_was_forgotten_here_does_not_return(
     assert said(bob) == []
 
 
-def test_machines_of_one_user_have_the_same_graph(tmp_path: Path, log: Log) -> None:
+def test_all_machines_of_a_user_have_the_same_graph(tmp_path: Path, log: Log) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     create(desk.memory, entity("PostgreSQL", "is 15", kind="technology"))

@@ -147,7 +147,7 @@ def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, lo
     assert bob.records() == {}
 
 
-def test_a_purge_answers_a_request_to_erase(ann: Home, log: Log) -> None:
+def test_a_purge_closes_the_request_to_erase_the_record(ann: Home, log: Log) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
     key = wire.key_of_record(said.id)

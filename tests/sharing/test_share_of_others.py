@@ -7,7 +7,7 @@ from pathlib import Path
 from sharing.people import team
 
 
-def test_one_author_cannot_fill_the_session_start_or_a_prompt(tmp_path: Path) -> None:
+def test_one_author_cannot_fill_a_session_start_or_a_prompt_with_records(tmp_path: Path) -> None:
     ann, bob, cho = team(tmp_path, "ann", "bob", "cho")
     bob.json("share", "on")
     for number in range(14):

@@ -149,7 +149,7 @@ def test_texts_are_refused_while_the_backlog_is_full(tmp_path: Path) -> None:
     assert stored(tmp_path) == 1
 
 
-def test_health_checks_notice_when_the_backlog_is_empty_again(
+def test_health_checks_report_when_the_backlog_is_no_longer_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)

@@ -159,7 +159,7 @@ def test_a_server_open_to_other_machines_shows_only_its_own_project(home: Home) 
     assert (other.status, other.code) == (404, "not_found")
 
 
-def test_a_project_whose_folder_was_deleted_is_still_shown(tmp_path: Path) -> None:
+def test_memories_of_a_project_whose_folder_was_deleted_are_still_shown(tmp_path: Path) -> None:
     home = Home(tmp_path)
     gone = home.project_at("gone", "Use tabs in the Makefile")
     (home.project.parent / "gone" / ".git").rmdir()

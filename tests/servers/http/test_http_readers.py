@@ -226,7 +226,7 @@ def test_sequential_questions_start_no_reader(shell: Shell) -> None:
         assert readers(server) == []
 
 
-def test_a_number_of_workers_out_of_range_is_refused(shell: Shell) -> None:
+def test_serve_refuses_an_invalid_number_of_workers(shell: Shell) -> None:
     command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0"]
     done = subprocess.run(
         [*command, "--workers", "33"],

@@ -96,7 +96,7 @@ def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(dsn: str, serve
     assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
 
 
-def test_the_state_number_of_a_space_grows_with_each_committed_change(
+def test_the_version_number_of_a_space_grows_with_each_committed_change(
     dsn: str,
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],

@@ -137,7 +137,7 @@ def test_questions_go_to_the_replica_and_changes_to_the_primary(pair: Pair, tmp_
     assert pair.searches(pair.primary) == before
 
 
-def test_new_and_forgotten_records_count_at_once_on_a_lagging_replica(
+def test_new_and_forgotten_records_are_seen_despite_a_lagging_replica(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="Deploys happen on Tuesdays")
@@ -161,7 +161,7 @@ def test_new_and_forgotten_records_count_at_once_on_a_lagging_replica(
     assert texts(server, "gateway retry") == ["The gateway retries three times"]
 
 
-def test_a_new_key_or_removed_member_counts_at_once_on_a_lagging_replica(
+def test_a_new_key_or_removed_member_takes_effect_despite_a_lagging_replica(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="Deploys happen on Tuesdays")

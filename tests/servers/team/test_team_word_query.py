@@ -36,7 +36,7 @@ def test_a_word_found_in_most_rows_is_ignored_beside_rarer_words() -> None:
     assert query("user", rows=1_000).ranked == "('user')"
 
 
-def test_frequent_words_must_occur_together() -> None:
+def test_two_frequent_words_must_occur_in_the_same_text() -> None:
     assert query("cache", "server").ranked == "(('cach') & ('server'))"
 
 
@@ -67,7 +67,7 @@ def test_all_parts_of_a_compound_word_must_match() -> None:
     assert query("well-known").ranked == "('known' & 'well')"
 
 
-def test_lexemes_are_quoted() -> None:
+def test_words_are_quoted_in_the_full_text_query() -> None:
     assert query("o'clock").ranked == "('o''clock\\\\')"
 
 
@@ -78,5 +78,5 @@ def test_phrases_must_all_match() -> None:
 
 
 @pytest.mark.parametrize("groups", [[], [["unheard"]], [[]]])
-def test_a_question_without_known_words_has_no_query(groups: list[list[str]]) -> None:
+def test_a_question_whose_words_occur_nowhere_is_not_searched(groups: list[list[str]]) -> None:
     assert word_query(groups, KNOWN, MILLION, 200) is None
