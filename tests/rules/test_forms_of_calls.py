@@ -102,7 +102,7 @@ def refused(client: SimulatedClient, command: str) -> list[str]:
         "cp x y && (cd src && rm -rf ../data) &",
     ],
 )
-def test_a_path_matches_in_every_spelling(client: SimulatedClient, command: str) -> None:
+def test_a_rules_path_matches_in_every_spelling(client: SimulatedClient, command: str) -> None:
     assert "rm -rf data" in refused(client, command)
 
 
@@ -222,7 +222,7 @@ def test_a_path_matches_in_every_spelling(client: SimulatedClient, command: str)
         "git commit -m x && git push --force || true",
     ],
 )
-def test_a_command_is_detected_inside_a_wrapper(client: SimulatedClient, command: str) -> None:
+def test_a_rule_for_a_command_applies_in_a_wrapper(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == ["git push --force"]
 
 
@@ -250,7 +250,7 @@ def test_a_command_is_detected_inside_a_wrapper(client: SimulatedClient, command
         "NPM=npm; $NPM run dev",
     ],
 )
-def test_a_script_is_detected_whatever_runs_it(client: SimulatedClient, command: str) -> None:
+def test_a_rule_for_a_script_applies_with_any_runner(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == ["npm run dev"]
 
 

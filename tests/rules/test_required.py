@@ -101,7 +101,7 @@ def test_a_call_depends_on_a_command_if_it_runs_only_after_success(
         ("out=$(pytest); echo $out", False),
     ],
 )
-def test_a_line_reports_the_status_of_a_command(line: str, *, is_own: bool) -> None:
+def test_the_status_of_a_line_may_be_that_of_its_command(line: str, *, is_own: bool) -> None:
     calls = calls_of(line, "/srv/app")
     [test] = required_by("x, first pytest")
     at = max(place for place, call in enumerate(calls) if runs(test, call, ()))

@@ -170,7 +170,7 @@ def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) 
     assert not any(files_with(tmp_path, vector) for _, _, vector in made)
 
 
-def test_a_killed_process_keeps_its_vectors_and_the_next_one_continues(tmp_path: Path) -> None:
+def test_vectors_stored_before_a_kill_are_kept(tmp_path: Path) -> None:
     extra.fill(tmp_path / "data")
     memory = open_memory(
         tmp_path, CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), CLAUDE_PLUGIN_ROOT=str(extra.ROOT)

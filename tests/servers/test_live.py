@@ -380,7 +380,7 @@ def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home_path(
     assert live_client.live_folder(known) == b"/home/ann/.claude/memory-fabric/live"
 
 
-def test_variables_of_the_hook_override_the_servers(hooks: HookRunner, server: LiveServer) -> None:
+def test_variables_of_the_hook_win_over_the_servers(hooks: HookRunner, server: LiveServer) -> None:
     other = hooks.folder / "other"
     (other / ".git").mkdir(parents=True)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": STATED}

@@ -74,7 +74,7 @@ def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> 
     assert [one.metadata["trust"] for one in found[1:]] == ["foreign", "foreign"]
 
 
-def test_records_of_a_member_change_neither_memory_md_nor_own_records(ann: Home, bob: Home) -> None:
+def test_records_of_others_change_neither_memory_md_nor_own_records(ann: Home, bob: Home) -> None:
     mine = bob.say("Never deploy on Friday", confidence=0.95)
     theirs = ann.say("Deploy on Friday", confidence=0.95, pinned=True)
     synced(ann, bob)

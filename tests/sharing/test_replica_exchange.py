@@ -78,7 +78,7 @@ def test_a_statement_of_a_member_supersedes_no_record_of_the_user(ann: Home, bob
     assert bob.records()["Sessions live in Postgres"].author == "ann"
 
 
-def test_a_record_cannot_be_taken_over_by_its_id(ann: Home, bob: Home, tmp_path: Path) -> None:
+def test_no_member_can_replace_a_record_of_another(ann: Home, bob: Home, tmp_path: Path) -> None:
     mine = ann.say("Use UTC")
     synced(ann, bob)
     [sent] = ann.log.operations

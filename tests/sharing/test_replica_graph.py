@@ -102,7 +102,7 @@ def test_a_withdrawal_without_a_reference_still_removes_the_statement(ann: Home)
         assert gone(ann) == {}
 
 
-def test_own_statements_survive_the_entity_of_another(ann: Home, bob: Home) -> None:
+def test_own_statements_survive_deletion_by_another_member(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     payload = {"observations": [{"entityName": "api", "contents": ["is fast"]}]}

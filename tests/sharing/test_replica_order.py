@@ -88,7 +88,7 @@ def test_a_lost_operation_is_sent_again_even_if_it_repeats_an_older_one(
     assert bob.log.operations[-1].op_id == lost.op_id
 
 
-def test_a_lost_operation_is_sent_again_next_to_an_equal_one(tmp_path: Path, bob: Home) -> None:
+def test_a_lost_operation_is_sent_again_despite_an_equal_one(tmp_path: Path, bob: Home) -> None:
     desk, laptop = (
         Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
     )

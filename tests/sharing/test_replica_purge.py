@@ -120,7 +120,7 @@ def test_waiting_and_unreadable_operations_are_purged_too(ann: Home, bob: Home) 
     assert not holds(bob, WORDS)
 
 
-def test_a_request_of_another_erases_no_record_of_this_user(ann: Home, bob: Home, log: Log) -> None:
+def test_another_members_request_erases_no_own_record(ann: Home, bob: Home, log: Log) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     key = wire.key_of_record(said.id)
@@ -182,7 +182,7 @@ def test_a_request_to_erase_is_repeated_to_a_restored_server(ann: Home) -> None:
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_copy_under_the_same_key_erases_nothing_else(ann: Home, bob: Home) -> None:
+def test_a_forged_copy_cannot_be_used_to_erase_a_record(ann: Home, bob: Home) -> None:
     said = ann.say(f"Prepare {WORDS}")
     create(ann.memory, entity("Ostrava", "is far away"))
     synced(ann, bob)

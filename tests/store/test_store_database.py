@@ -99,7 +99,7 @@ def test_an_older_schema_is_migrated_after_a_backup(
     assert copy.endswith(f"-v{schema.LATEST - 1}.db") and backup.is_sound(copy)
 
 
-def test_a_damaged_backup_is_noticed_below_a_path_with_characters_of_addresses(
+def test_a_damaged_backup_is_detected_in_a_folder_with_special_characters(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "50% #1?x"
@@ -140,7 +140,7 @@ def test_a_database_of_every_earlier_release_is_migrated(tmp_path: Path, stored:
         assert db.rows(edge) == left
 
 
-def test_estimates_of_earlier_releases_do_not_count_as_followed_memories(tmp_path: Path) -> None:
+def test_estimated_outcomes_of_earlier_releases_are_discarded(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress((STORED[0].parent / "v9.db.gz").read_bytes()))
     before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
@@ -186,7 +186,7 @@ except StoreReadOnly:
 """
 
 
-def test_a_hurried_process_leaves_a_migration_to_a_process_with_time(
+def test_a_process_for_which_the_user_waits_does_not_migrate_a_database(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.db"

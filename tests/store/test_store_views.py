@@ -72,7 +72,7 @@ def test_rows_of_a_view_cannot_be_changed_by_direct_sql(memory: Memory) -> None:
         database.rows("DELETE FROM observations")
 
 
-def test_a_write_through_a_view_is_stored_and_can_be_read_in_the_view(memory: Memory) -> None:
+def test_a_write_through_a_domain_view_can_be_read_in_the_view(memory: Memory) -> None:
     scoped = within(memory, ("ops",))
 
     create(scoped, "api", "runs on two nodes", OPS)
@@ -138,7 +138,7 @@ def test_an_observation_of_two_records_moves_to_the_domain_of_the_remaining_reco
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
 
 
-def test_an_observation_added_in_a_view_does_not_keep_one_of_a_forgotten_outside_record(
+def test_a_text_known_in_two_domains_can_be_forgotten_in_one_of_them(
     memory: Memory,
 ) -> None:
     ops = memory.remember(TOLD._replace(domain="ops"), OPS)

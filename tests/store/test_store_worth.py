@@ -9,7 +9,7 @@ RECORD_LINE = "- Redis holds the sessions [1a2b3c4d]"
 GRAPH_LINE = "- Redis: listens on port 6379"
 
 
-def test_an_entity_name_in_the_line_of_a_record_does_not_claim_that_line() -> None:
+def test_the_tokens_of_a_records_line_do_not_count_for_an_entity_it_mentions() -> None:
     found = items(["graph:Redis#7", RECORD], f"{RECORD_LINE}\n{GRAPH_LINE}")
 
     assert {item.memory: item.chars for item in found} == {
@@ -18,7 +18,7 @@ def test_an_entity_name_in_the_line_of_a_record_does_not_claim_that_line() -> No
     }
 
 
-def test_a_key_that_refers_to_no_memory_is_charged_no_text() -> None:
+def test_no_tokens_are_counted_for_a_ledger_name_that_is_no_memory() -> None:
     text = f"The protocol\n{RECORD_LINE}"
 
     found = items(["notes:protocol", f"rule:{RECORD[7:]}", f"debt:{RECORD[7:]}", RECORD], text)
@@ -29,11 +29,11 @@ def test_a_key_that_refers_to_no_memory_is_charged_no_text() -> None:
     ]
 
 
-def test_a_turn_is_recognised_by_its_short_id() -> None:
+def test_the_tokens_of_a_turn_are_counted_by_its_short_id() -> None:
     turn = "episode:0198a1b2-c3d4-7e5f-8a9b-0000deadbeef"
 
     assert items([turn], "- you said so [deadbeef]") == [Item(turn, "episode", 24)]
 
 
-def test_a_key_without_a_name_is_charged_no_text() -> None:
+def test_no_tokens_are_counted_for_an_incomplete_ledger_name() -> None:
     assert items(["graph:", "record:"], "a line") == [Item("", "frame", 6)]

@@ -102,7 +102,7 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def test_a_late_first_byte_does_not_extend_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_first_byte_does_not_extend_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     late, selector = iter((BODY_S - 1, 3 * BODY_S)), _Skipping()
     loop = asyncio.SelectorEventLoop(selector)
     monkeypatch.setattr(loop, "time", lambda: selector.clock)

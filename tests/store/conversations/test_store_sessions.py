@@ -24,7 +24,7 @@ def prompts(db: Database, count: int, session: str = "s") -> None:
         sessions.record_injections(db, session, "", (), "prompt", NOW)
 
 
-def test_touching_a_session_again_updates_only_its_last_seen_time(db: Database) -> None:
+def test_an_event_of_a_known_session_updates_only_its_last_seen_time(db: Database) -> None:
     assert sessions.touch(db, "s", NOW, "/t")
     assert not sessions.touch(db, "s", "2026-02", "")
     assert sessions.field(db, "s", "started_at") == NOW
@@ -72,7 +72,7 @@ def test_a_memory_may_be_injected_again_after_fifty_prompts(db: Database) -> Non
     assert sessions.injected(db, "s") == {"record:1"}
 
 
-def test_only_prompts_are_counted_as_prompts(db: Database) -> None:
+def test_only_prompt_events_are_counted_as_prompts(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "session", NOW)
     sessions.record_injections(db, "s", "a", ["record:2"], "subagent", NOW)
@@ -120,7 +120,7 @@ def note(db: Database, *tasks: str, kind: str = "tester") -> None:
         sessions.save_task(db, task, "s", kind, f"text of {task}", f"2026-0{i + 1}")
 
 
-def test_tasks_are_offered_to_their_agent_oldest_first(db: Database) -> None:
+def test_open_tasks_are_offered_to_a_starting_agent_oldest_first(db: Database) -> None:
     note(db, "t0", "t1")
     note(db, "t2", kind="writer")
     assert sessions.open_tasks(db, "s", "tester") == [

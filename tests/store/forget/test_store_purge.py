@@ -156,7 +156,7 @@ def test_a_purge_keeps_all_other_memories(world: World) -> None:
     assert "unreadable" in (world.local / journal.BAD).read_text("utf-8")
 
 
-def test_the_rest_of_a_queue_stays_signed_and_is_drained_after_a_purge(world: World) -> None:
+def test_queued_changes_that_a_purge_kept_can_still_be_applied(world: World) -> None:
     filled(world)
     memory = world.memory()
 
@@ -456,7 +456,7 @@ def test_a_purge_of_a_served_graph_erases_the_text_from_the_file_and_the_files_b
     memory.close()
 
 
-def test_an_unwritable_served_file_blocks_a_purge_until_the_file_is_writable(world: World) -> None:
+def test_a_purge_fails_while_the_served_graph_file_is_unwritable(world: World) -> None:
     path = served_file(world)
     settings = world.settings(MEMORY_FILE_PATH=str(path))
     memory = open_mirrored(settings, lambda _: None)

@@ -213,7 +213,7 @@ def test_every_spelling_of_the_words_is_purged(world: World, spelled: str) -> No
     assert held(world, "Zürich-Österreich 9") == []
 
 
-def test_words_inside_longer_words_are_erased_only_with_the_inside_option(world: World) -> None:
+def test_words_inside_longer_words_are_erased_only_with_option_inside(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
     counts, _ = purging.preview(memory, purging.find(memory, "backwater"))
@@ -226,7 +226,7 @@ def test_words_inside_longer_words_are_erased_only_with_the_inside_option(world:
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
 
 
-def test_a_stem_in_the_index_does_not_count_as_a_remaining_word(world: World) -> None:
+def test_after_a_purge_a_mere_word_stem_in_the_index_is_allowed(world: World) -> None:
     """The index keeps `cafeteria` for another spelling of it, which was not asked for."""
     memory = world.memory()
     say(memory, "una cafetería grande", "the cafeteria is closed")
@@ -399,7 +399,7 @@ def test_a_failed_check_reports_file_and_bytes_and_the_next_purge_completes(
     assert held(world, PLAIN) == []
 
 
-def test_an_undeletable_backup_blocks_a_purge_until_it_can_be_deleted(world: World) -> None:
+def test_a_purge_fails_while_a_backup_with_the_text_cannot_be_deleted(world: World) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     found = purging.find(memory, PLAIN)
@@ -512,7 +512,7 @@ def test_words_that_occur_in_a_few_of_thousands_of_texts_are_found(world: World)
         ("correct horse", json.dumps(["correct", "horse"])),
     ],
 )
-def test_the_sqlite_filter_skips_no_row_that_contains_the_words_in_any_spelling(
+def test_the_search_of_a_purge_skips_no_row_with_the_words_in_any_spelling(
     world: World, words: str, text: str
 ) -> None:
     memory = world.memory()
@@ -526,7 +526,7 @@ def test_the_sqlite_filter_skips_no_row_that_contains_the_words_in_any_spelling(
     assert (text,) in rows
 
 
-def test_the_sqlite_filter_skips_rows_without_the_words(world: World) -> None:
+def test_the_search_of_a_purge_skips_rows_without_the_words(world: World) -> None:
     memory = world.memory()
     create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
     condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])

@@ -198,7 +198,7 @@ def test_a_type_and_an_order_changed_by_other_programs_are_adopted_in_place(serv
     )
 
 
-def test_a_file_with_only_a_new_modification_time_changes_nothing(served: Served) -> None:
+def test_a_served_file_with_only_a_new_modification_time_changes_nothing(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
     count = database(memory).row("SELECT count(*) FROM operations")
@@ -282,7 +282,7 @@ def test_temporary_files_of_a_killed_writer_are_removed_at_the_next_start(
     assert left == ["memory.jsonl", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"]
 
 
-def test_our_own_file_is_recognised_after_an_exit_before_it_was_recorded(served: Served) -> None:
+def test_our_own_write_is_recognised_after_an_exit_before_it_was_recorded(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
     before = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
@@ -301,7 +301,7 @@ def test_our_own_file_is_recognised_after_an_exit_before_it_was_recorded(served:
     assert served.lines == [line("a")]
 
 
-def test_an_entity_that_a_killed_process_was_exchanging_is_read_from_file(served: Served) -> None:
+def test_after_a_kill_during_an_exchange_entities_are_read_from_the_file(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
     # What stands in the middle: nothing is agreed on, and the entity is out.
@@ -317,7 +317,7 @@ def test_an_entity_that_a_killed_process_was_exchanging_is_read_from_file(served
     assert again.relations == (Relation("a", "uses", "b"),)
 
 
-def test_a_removed_file_empties_the_graph_after_a_backup(served: Served) -> None:
+def test_deleting_the_served_file_empties_the_graph_after_a_backup(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
     served.path.unlink()
@@ -332,7 +332,7 @@ def test_a_removed_file_empties_the_graph_after_a_backup(served: Served) -> None
     assert served.lines == [line("new", kind="component")]
 
 
-def test_changes_that_were_not_mirrored_yet_survive_the_removal_of_the_file(served: Served) -> None:
+def test_changes_not_yet_written_survive_the_deletion_of_the_served_file(served: Served) -> None:
     served.put(line("a", "x"))
     memory = served.open()
     say(memory, entity("ours"))

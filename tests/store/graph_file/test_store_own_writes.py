@@ -24,7 +24,7 @@ BARE = exchange.line_of(Entity("api", "t"))
 FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
 
 
-def test_the_rows_that_a_write_added_and_removed_are_recorded() -> None:
+def test_rows_that_our_write_added_and_removed_in_the_file_are_recorded() -> None:
     brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
     taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
 
@@ -42,7 +42,7 @@ def test_a_change_of_type_counts_as_another_entity() -> None:
     assert ours.removed == {API}
 
 
-def test_a_recorded_write_applies_to_files_written_within_the_window_or_earlier() -> None:
+def test_own_writes_explain_only_files_written_soon_after_or_before_them() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert known.unknown_at(NOW_S + WINDOW_S - 0.1).added == {API}
@@ -50,13 +50,13 @@ def test_a_recorded_write_applies_to_files_written_within_the_window_or_earlier(
     assert not known.unknown_at(NOW_S + WINDOW_S).added
 
 
-def test_an_old_copy_that_replaces_the_file_counts_as_a_deliberate_change() -> None:
+def test_restoring_an_old_copy_of_the_file_counts_as_a_deliberate_change() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert not known.unknown_at(NOW_S - LONGEST_S).added
 
 
-def test_rows_written_again_are_recorded_anew_but_not_forever() -> None:
+def test_rows_that_are_written_repeatedly_are_not_recorded_forever() -> None:
     known, at_s = Recent(), NOW_S
     while at_s < NOW_S + LONGEST_S:
         known = known.after([], [BARE], at_s)

@@ -49,7 +49,7 @@ def stored(memory: Memory, record: Record) -> Record:
     return kept
 
 
-def test_a_bound_rule_or_a_fix_sets_the_mark_of_its_kind_by_its_database(memory: Memory) -> None:
+def test_a_bound_rule_or_a_fix_sets_its_launcher_mark_beside_its_database(memory: Memory) -> None:
     stored(memory, RULE._replace(evidence={}))
     assert marked(memory) == set()
 
@@ -59,14 +59,14 @@ def test_a_bound_rule_or_a_fix_sets_the_mark_of_its_kind_by_its_database(memory:
     assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
 
 
-def test_only_rules_set_the_mark_for_rules(memory: Memory) -> None:
+def test_only_rules_set_the_launcher_mark_for_rules(memory: Memory) -> None:
     stored(memory, FIX._replace(evidence={"when": "npm run dev"}))
     stored(memory, Record("note", 'The word "when" and "when": are words', confidence=0.9))
 
     assert marked(memory) == {FIXES}
 
 
-def test_forgetting_superseding_and_undoing_update_the_mark(memory: Memory) -> None:
+def test_forgetting_replacing_and_undoing_update_the_launcher_mark(memory: Memory) -> None:
     rule = stored(memory, RULE)
     memory.forget([rule.id], BY)
     assert marked(memory) == set()
@@ -80,7 +80,7 @@ def test_forgetting_superseding_and_undoing_update_the_mark(memory: Memory) -> N
     assert marked(memory) == set()
 
 
-def test_a_missing_or_superfluous_mark_is_corrected_by_the_next_change(memory: Memory) -> None:
+def test_a_wrong_launcher_mark_is_corrected_by_the_next_change(memory: Memory) -> None:
     stored(memory, RULE)
     os.unlink(launch_marks.mark_path(memory.path_of("project"), RULES))
     Path(launch_marks.mark_path(memory.path_of("project"), FIXES)).touch()
@@ -91,7 +91,7 @@ def test_a_missing_or_superfluous_mark_is_corrected_by_the_next_change(memory: M
     assert marked(memory) == {RULES}
 
 
-def test_a_change_that_is_rolled_back_leaves_the_marks_unchanged(memory: Memory) -> None:
+def test_a_rolled_back_change_leaves_the_launcher_marks_unchanged(memory: Memory) -> None:
     stored(memory, RULE)
     database = memory.session_database()
 
@@ -121,7 +121,7 @@ def test_rules_are_recorded_as_unbound_unless_a_rule_changed_since_they_were_rea
 
 
 @pytest.mark.parametrize("kind", launch_marks.KINDS)
-def test_the_query_for_a_mark_uses_an_index(memory: Memory, kind: str) -> None:
+def test_the_query_for_a_launcher_mark_uses_an_index(memory: Memory, kind: str) -> None:
     sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"
     plan = " ".join(str(row[-1]) for row in memory.session_database().rows(sql))
     assert "USING INDEX records_" in plan

@@ -56,7 +56,7 @@ def test_an_unreadable_config_file_counts_as_one_that_may_isolate_a_domain(tmp_p
     assert str(tmp_path) not in file.complaint  # it is told to other machines, too
 
 
-def test_unclosed_brackets_make_a_config_file_broken(tmp_path: Path) -> None:
+def test_a_config_file_with_unclosed_brackets_is_invalid(tmp_path: Path) -> None:
     file = switches.read_file(config(tmp_path, f"{WALL}x = {'[' * 100_000}"))
 
     assert file.closed
@@ -79,7 +79,7 @@ def test_a_running_process_follows_changes_of_the_config_file(tmp_path: Path, sw
     assert not turned.domains.isolated
 
 
-def test_the_stamp_changes_when_the_config_file_changes(tmp_path: Path) -> None:
+def test_a_change_of_the_config_file_is_detected(tmp_path: Path) -> None:
     path = str(tmp_path / switches.NAME)
     stamps = [files.stamp(path)]
     config(tmp_path, BROKEN)

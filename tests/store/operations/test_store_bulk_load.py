@@ -66,7 +66,7 @@ def test_loading_the_same_graph_again_adds_nothing(memory: Memory) -> None:
     assert whole(memory) == before
 
 
-def test_a_name_that_occurs_twice_in_one_operation_becomes_one_entity(memory: Memory) -> None:
+def test_a_name_given_twice_in_one_operation_becomes_one_entity(memory: Memory) -> None:
     told = create(memory, entity("a", "x", "x"), entity("b"), entity("a", "x", "y"))
 
     db = memory.session_database()

@@ -198,7 +198,7 @@ def test_candidates_are_not_written_to_a_journal_of_decisions(world: World, memo
     assert (line["status"], line["confidence"]) == ("active", 0.5)
 
 
-def test_a_statement_of_very_low_confidence_is_not_even_a_candidate(memory: Memory) -> None:
+def test_a_statement_of_very_low_confidence_is_not_stored_as_a_candidate(memory: Memory) -> None:
     assert memory.remember(decision(confidence=0.29), USER) is None
     assert memory.databases() == []
 
@@ -287,7 +287,7 @@ def test_forgetting_a_record_is_written_to_the_journal(world: World, memory: Mem
 # --- scopes --------------------------------------------------------------------------------------
 
 
-def test_br18_a_local_record_never_leaves_its_session(world: World, memory: Memory) -> None:
+def test_br18_a_local_record_is_stored_only_for_its_session(world: World, memory: Memory) -> None:
     word = new_id()
     stored = remembered(memory, pagination(what=f"Try {word}", scope="local", confidence=0.9))
     memory.flush()

@@ -91,7 +91,7 @@ def test_a_renamed_folder_remains_the_same_project(world: World, git: bool) -> N
     assert project_id(moved(world, "blog3")) == id_
 
 
-def test_settled_links_of_a_project_move_with_a_renamed_folder(world: World) -> None:
+def test_decided_conflicts_of_a_project_survive_renaming_its_folder(world: World) -> None:
     registry = registry_file.read_registry(str(world.home))
     key, id_ = f"git:{world.project}/.git", project_id(world)
     note = {"old": "other-1", "keys": {key: "other-1"}, "settled": [key]}
@@ -126,7 +126,7 @@ def test_a_copied_folder_does_not_count_as_the_same_project(world: World, old_pl
         assert f"project link {id_}" in adoption.notice_text(found)
 
 
-def test_a_seal_with_another_key_or_a_changed_line_is_not_accepted(world: World) -> None:
+def test_a_signature_by_another_key_or_for_a_changed_line_is_rejected(world: World) -> None:
     local = world.local
     [line, _] = [json.loads(x) for x in (local / "decisions.jsonl").read_text().splitlines()]
     home = str(world.home)
@@ -194,7 +194,7 @@ def test_records_by_another_author_name_are_reported_with_that_name(world: World
     assert {record.author for record in whole(memory)} == {"ann"}
 
 
-def test_a_new_key_signs_the_lines_that_memory_knows(world: World) -> None:
+def test_after_the_loss_of_the_key_known_journal_lines_are_signed_again(world: World) -> None:
     (world.home / "queue.key").unlink()
     assert adoption.missing(world.memory()) is None
     says(world, "Use MySQL for the rest")
@@ -250,7 +250,7 @@ def git(world: World, *words: str) -> str:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_git_never_sees_the_file_of_signatures(tmp_path: Path, shared: bool) -> None:
+def test_the_file_of_signatures_is_never_shown_by_git_status(tmp_path: Path, shared: bool) -> None:
     from memory_fabric.sharing.git import location, switch
 
     world = World(Path(os.path.realpath(tmp_path)))
@@ -305,7 +305,7 @@ def test_only_the_end_of_a_large_journal_is_read(world: World) -> None:
     assert everything is not None and len(everything.lines) == 2
 
 
-def test_lines_that_a_purge_changed_are_signed_again(world: World) -> None:
+def test_journal_lines_that_a_purge_changed_are_signed_again(world: World) -> None:
     says(world, "Ship from build7 on Fridays")
     memory = world.memory()
     assert memory.project is not None

@@ -59,7 +59,7 @@ def touch(path: Path, text: str) -> None:
     os.utime(path, ns=(after, after))
 
 
-def test_the_blob_id_equals_that_of_git(world: World, memory: Memory) -> None:
+def test_the_computed_blob_id_equals_that_of_git(world: World, memory: Memory) -> None:
     kept(memory, f"Cursors page through {API}.")
 
     (state,) = database(memory).rows("SELECT path, blob_id, size FROM file_states")
@@ -311,7 +311,7 @@ def test_forgetting_removes_the_file_states_and_undo_reads_the_files_again(memor
     assert named(memory) == [API]
 
 
-def test_files_of_records_beyond_the_limit_are_read_by_the_next_update(
+def test_file_states_of_records_beyond_the_limit_are_stored_later(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_states, "MAX_RECORDS", 2)

@@ -119,7 +119,7 @@ def test_a_project_whose_folder_is_gone_can_be_read_and_changed_without_creating
     shown.close()
 
 
-def test_a_folder_that_is_linked_elsewhere_moves_the_memory_that_shows_it(
+def test_an_open_memory_notices_that_its_folder_now_has_another_project(
     tmp_path: Path, other: World
 ) -> None:
     id_ = settled(other.memory())

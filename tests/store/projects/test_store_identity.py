@@ -69,7 +69,7 @@ def test_different_spellings_of_a_remote_give_the_same_key(url: str, normal: str
     assert normalised_remote(url, "/work/here") == normal
 
 
-def test_no_folder_gives_no_project(home: str) -> None:
+def test_without_a_folder_there_is_no_project(home: str) -> None:
     assert find_project(home, "") is None
     assert not os.path.exists(home)
 

@@ -121,7 +121,7 @@ def test_a_purge_erases_words_from_lines_unknown_to_memory(world: World) -> None
     assert "metric" not in block(world) and RULE in block(world)
 
 
-def test_the_limits_of_the_block_include_lines_unknown_to_memory(tmp_path: Path) -> None:
+def test_lines_unknown_to_memory_count_for_the_limits_of_the_block(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(25):
         remember(world, "constraint", f"Never rename the table number{number} of the old shop")

@@ -113,7 +113,7 @@ def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     assert by_name(memory, "pg") == ["PostgreSQL"]
 
 
-def test_what_a_record_says_of_a_name_is_of_its_own_entity_once_the_name_is_taken(
+def test_removing_an_alias_gives_a_records_statement_its_own_entity(
     memory: Memory,
 ) -> None:
     db = database(memory)
@@ -201,7 +201,7 @@ def test_forgetting_a_record_of_a_merged_entity_removes_its_observations(memory:
     assert observations_of(database(memory), "Redis") == ("Use it",)
 
 
-def test_an_observation_of_two_records_is_removed_with_the_last_of_them(memory: Memory) -> None:
+def test_an_observation_stated_by_two_records_is_removed_with_the_second(memory: Memory) -> None:
     one = decision("Use it", entities=(Entity("Redis", "technology"),))
     first = memory.remember(one, USER)
     again = one._replace(entities=(Entity("redis-server", "technology"),), domain="other")

@@ -93,7 +93,7 @@ def test_secrets_are_removed_before_anything_is_stored(world: World, memory: Mem
     assert SECRET.encode() not in world.all_bytes()
 
 
-def test_a_repeated_key_is_accepted_once_and_conflicts_with_different_content(
+def test_a_repeated_idempotency_key_conflicts_only_with_different_content(
     memory: Memory,
 ) -> None:
     first = Ingest("We use Redis.", idempotency_key="k1", created_at="2026-01-01T00:00:00Z")
@@ -156,7 +156,7 @@ def test_either_all_operations_of_one_call_are_applied_or_none(memory: Memory) -
     assert told[1] == {"applied_before": True}
 
 
-def test_each_text_is_claimed_by_one_worker_oldest_first(memory: Memory) -> None:
+def test_each_text_is_assigned_to_one_worker_and_the_oldest_comes_first(memory: Memory) -> None:
     ids = [one(memory, f"text {n}") for n in range(2)]
     first, second = claimed(memory, "w1"), claimed(memory, "w2")
     assert [first.id, second.id] == ids
@@ -201,7 +201,7 @@ def test_progress_is_passed_to_the_next_worker_and_extends_the_lease(memory: Mem
     assert claimed(memory, "w2", NOW + 10 * LEASE_S).progress == {"step": 3}
 
 
-def test_a_failed_text_is_retried_with_growing_delays_and_finally_dead(memory: Memory) -> None:
+def test_a_failing_text_is_retried_with_growing_delays_and_finally_given_up(memory: Memory) -> None:
     id_, now, waits = one(memory), NOW, []
     for attempt in range(1, ingest_queue.MAX_ATTEMPTS + 1):
         assert claimed(memory, "w1", now).attempts == attempt
@@ -223,7 +223,7 @@ def test_no_retry_delay_exceeds_the_cap() -> None:
     assert ingest_queue.retry_s(1000) == ingest_queue.retry_s(20) == ingest_queue.MOST_RETRY_S
 
 
-def test_a_text_that_crashes_its_workers_is_dead_in_the_end(memory: Memory) -> None:
+def test_a_text_that_crashes_its_workers_is_finally_given_up(memory: Memory) -> None:
     id_, now = one(memory), NOW
     for _ in range(ingest_queue.MAX_ATTEMPTS):
         claimed(memory, "w1", now)
@@ -255,7 +255,7 @@ def test_a_secret_in_a_domain_is_removed_in_every_spelling(world: World, memory:
     assert held == []
 
 
-def test_a_clock_that_is_set_back_delays_no_text(memory: Memory) -> None:
+def test_setting_the_clock_back_does_not_delay_a_text(memory: Memory) -> None:
     id_ = one(memory)
 
     assert ingest_queue.next_due_s(memory, 0.0) == 0.0

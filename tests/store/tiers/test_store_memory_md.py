@@ -100,7 +100,7 @@ def test_the_text_of_the_user_is_unchanged_after_the_block_is_added_and_removed(
     assert read(notes) == text
 
 
-def test_the_block_in_a_file_with_windows_line_ends_uses_them_too(notes: MemoryFile) -> None:
+def test_our_block_uses_the_line_endings_of_the_file(notes: MemoryFile) -> None:
     write(notes, b"# Mine\r\n")
     put(notes, record())
     assert b"\n" not in read(notes).replace(b"\r\n", b"")
@@ -118,7 +118,7 @@ def test_text_that_the_user_adds_around_the_block_is_kept(notes: MemoryFile) -> 
     assert read(notes) == b"new head\nbefore\nnew tail\n"
 
 
-def test_a_line_that_the_user_wrote_inside_the_block_moves_behind_it(notes: MemoryFile) -> None:
+def test_a_line_that_the_user_wrote_inside_our_block_is_moved_below_it(notes: MemoryFile) -> None:
     one = record()
     put(notes, one)
     inside = read(notes).replace(END.encode(), b"\n- mine, in the wrong place\n" + END.encode())

@@ -98,7 +98,7 @@ def test_free_space_is_that_of_the_nearest_existing_folder(tmp_path: Path) -> No
     assert filesystem.nearest(str(tmp_path / "not/yet/there")) == str(tmp_path)
 
 
-def test_the_innermost_mount_determines_the_file_system(tmp_path: Path) -> None:
+def test_the_innermost_mount_point_determines_the_type_of_file_system(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS.replace("/home", str(tmp_path)), "utf-8")
     for name in ("ann/fast/memory", "ann/with space", "ann/faster"):

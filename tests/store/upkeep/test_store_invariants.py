@@ -87,7 +87,7 @@ def test_an_inconsistent_index_is_found_and_repaired(memory: Memory) -> None:
     assert integrity.findings(memory) == []
 
 
-def test_samples_of_every_index_match_in_an_intact_memory(memory: Memory) -> None:
+def test_a_sample_of_rows_is_found_in_every_index_of_an_intact_memory(memory: Memory) -> None:
     create(memory, entity("café", "naïve_words and Größe, 日本語", "a\0word behind NUL"))
     turn = {"id": "t", "session": "s", "role": "user", "text": "Said so", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
@@ -105,7 +105,7 @@ def test_samples_detect_an_emptied_index(memory: Memory, table: str) -> None:
     assert not integrity.samples_match(db, table)
 
 
-def test_row_numbers_reveal_a_row_missing_from_its_index(memory: Memory) -> None:
+def test_a_row_missing_from_its_index_is_detected_by_row_numbers(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")

@@ -42,7 +42,7 @@ def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     assert not log.is_first_time(str(tmp_path / "file"), "welcome")
 
 
-def test_each_topic_counts_as_new_only_once(tmp_path: Path) -> None:
+def test_each_topic_of_notices_counts_as_new_only_once(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert log.is_first_time(home, "welcome")
     assert not log.is_first_time(home, "welcome")

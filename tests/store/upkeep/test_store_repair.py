@@ -247,7 +247,7 @@ def test_two_backups_of_a_large_database_are_kept(
     assert backup.list_backups(path) == [copies[3], copies[2]]
 
 
-def test_second_and_fraction_in_the_name_of_a_backup_are_of_one_moment(
+def test_the_name_of_a_backup_has_seconds_and_fraction_of_one_clock_reading(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
