@@ -60,12 +60,12 @@ def test_defaults_match_the_brief() -> None:
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "false", "no"])
-def test_one_variable_disables_everything(word: str) -> None:
+def test_one_environment_variable_disables_memory_completely(word: str) -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC": word}, {})
     assert not settings.reads and not settings.writes
 
 
-def test_the_file_can_disable_reading_or_writing() -> None:
+def test_config_toml_can_disable_reading_or_writing() -> None:
     assert not read_settings(HOME, {"read": False}).reads
     assert read_settings(HOME, {"read": False}).writes
     assert not read_settings(HOME, {"write": False}).writes
@@ -88,7 +88,7 @@ def test_an_invalid_number_is_reported_and_the_default_applies(name: str, value:
     assert settings._replace(complaints=()) == read_settings(HOME, {})
 
 
-def test_numbers_are_parsed() -> None:
+def test_numbers_in_environment_variables_are_parsed() -> None:
     environ = {"MEMORY_FABRIC_DEDUP_THRESHOLD": "0.9", "MEMORY_FABRIC_MAX_RESULTS": "5"}
     settings = read_settings(HOME | environ, {})
     assert (settings.dedup_threshold, settings.max_results) == (0.9, 5)
@@ -105,18 +105,18 @@ def test_numbers_are_parsed() -> None:
         {"notices": 3},
     ],
 )
-def test_a_bad_value_in_the_file_is_reported(file: dict[str, object]) -> None:
+def test_an_invalid_value_in_config_toml_is_reported(file: dict[str, object]) -> None:
     settings = read_settings(HOME, file)
     assert len(settings.complaints) == 1
     assert settings._replace(complaints=()) == read_settings(HOME, {})
 
 
 @pytest.mark.parametrize("file", [{"capture": 1}, {"episodes": "x"}, {"agent_terms": [1]}])
-def test_a_value_in_place_of_a_table_is_ignored(file: dict[str, object]) -> None:
+def test_a_value_in_place_of_a_table_in_config_toml_is_ignored(file: dict[str, object]) -> None:
     assert read_settings(HOME, file)._replace(complaints=()) == read_settings(HOME, {})
 
 
-def test_agent_terms_come_from_the_file() -> None:
+def test_search_terms_of_agents_come_from_config_toml() -> None:
     settings = read_settings(HOME, {"agent_terms": {"sql-expert": "joins indexes", "bad": 3}})
     assert settings.agent_terms == {"sql-expert": "joins indexes"}
 
@@ -151,14 +151,14 @@ def test_a_display_is_detected_from_the_environment(
     assert has_display(environ, system) is seen
 
 
-def test_an_invalid_switch_is_off_and_reported() -> None:
+def test_an_invalid_switch_setting_counts_as_off_and_is_reported() -> None:
     settings = read_settings({}, {"write": "false", "read": True})
 
     assert (settings.reads, settings.writes) == (True, False)
     assert any("write must be true or false" in complaint for complaint in settings.complaints)
 
 
-def test_switches_that_a_broken_file_turns_off_stay_off() -> None:
+def test_switches_that_an_invalid_config_file_turns_off_remain_off() -> None:
     broken = "write = false\nnotices = [\nread = true\n"
 
     assert switches_in(broken) == {"write": False}
@@ -179,7 +179,7 @@ def test_switches_that_a_broken_file_turns_off_stay_off() -> None:
         "# isolate = true",
     ],
 )
-def test_a_broken_file_that_contains_isolate_is_treated_as_isolating(line: str) -> None:
+def test_an_invalid_config_file_that_contains_isolate_counts_as_isolating(line: str) -> None:
     assert may_isolate(f"[domains.legal]\n{line}\nnotices = [\n")
 
 
@@ -187,7 +187,7 @@ def test_a_broken_file_that_contains_isolate_is_treated_as_isolating(line: str) 
     "text",
     ["", "notices = [", "isolate = false", "'isolate'=false # x", "{ isolate = false, agents = ["],
 )
-def test_a_broken_file_without_isolate_is_not_treated_as_isolating(text: str) -> None:
+def test_an_invalid_config_file_without_isolate_does_not_count_as_isolating(text: str) -> None:
     assert not may_isolate(text)
 
 

@@ -59,7 +59,7 @@ def late(client: SimulatedClient) -> dict[str, int]:
     return late_events([str(client.fabric_home / "logs")])
 
 
-def test_a_deadline_ends_by_wall_clock_or_by_time_used() -> None:
+def test_a_deadline_ends_by_wall_clock_time_or_by_cpu_time() -> None:
     assert not Deadline().is_limited and not Deadline().is_over()
     assert Deadline(-1).is_over()
     assert Deadline(3600, work_s=-1).is_over()
@@ -101,7 +101,7 @@ def test_a_revoked_event_writes_nothing(client: SimulatedClient) -> None:
     assert client.records() == []
 
 
-def test_a_part_of_a_deadline_ends_before_the_whole() -> None:
+def test_a_share_of_a_deadline_ends_before_the_whole_deadline() -> None:
     whole = Deadline(100)
     with whole.part(0.5):
         assert 40 < whole.ends_s - Deadline(0).ends_s < 51
@@ -118,7 +118,7 @@ def test_waiting_for_a_file_lock_ends_at_the_deadline_of_the_event(tmp_path: Pat
         assert limit.wait_s(5.0, for_file=True) == 0
 
 
-def test_a_note_missed_by_one_stop_is_read_from_the_transcript_by_the_next(
+def test_a_note_missed_by_one_stop_event_is_read_by_the_next(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Go on, please.")
@@ -161,7 +161,7 @@ def test_a_prompt_without_recall_for_lack_of_time_is_counted_and_reported_once(
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact", "SessionEnd"])
-def test_a_locked_store_is_waited_for_once(client: SimulatedClient, event: str) -> None:
+def test_an_event_waits_only_once_for_a_locked_store(client: SimulatedClient, event: str) -> None:
     client.prompt("We decided to use PostgreSQL for the shop.")
     client.say("assistant", "Noted decision: Redis holds the carts of the shop.")
     limit = Deadline(3600, lock_s=0.2)

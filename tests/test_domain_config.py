@@ -27,7 +27,7 @@ def test_a_domain_name_is_normalised(written: str, kept: str) -> None:
     assert domain_name(written) == kept
 
 
-def test_domains_are_read_from_the_file() -> None:
+def test_domains_are_read_from_config_toml() -> None:
     file = {
         "domains": {
             "legal": {"agents": ["legal-advisor"], "paths": ["services/legal"], "isolate": True},
@@ -57,7 +57,7 @@ def test_there_are_no_domains_without_a_configuration() -> None:
 
 
 @pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
-def test_an_unknown_table_is_reported(table: str) -> None:
+def test_an_unknown_table_in_the_domain_configuration_is_reported(table: str) -> None:
     [complaint] = read_settings(HOME, {table: {"legal": {"isolate": True}}}).complaints
 
     assert complaint.startswith(f"config.toml: {table} is unknown; known are ")
@@ -79,7 +79,7 @@ def test_an_unknown_domain_of_a_process_is_reported_if_domains_are_isolated() ->
     assert complaint.startswith("MEMORY_FABRIC_DOMAIN is legl, but config.toml has no such domain")
 
 
-def test_a_process_can_have_a_domain() -> None:
+def test_an_environment_variable_sets_the_domain_of_a_process() -> None:
     assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "Legal Advisor"}, {}).domain == (
         "legal_advisor"
     )

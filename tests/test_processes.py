@@ -16,7 +16,7 @@ from memory_fabric import processes
 WRITE = "import os, sys; open(sys.argv[1], 'w').write(f'{os.getpid()} {os.getsid(0)}')"
 
 
-def test_this_process_is_running_and_a_reaped_one_is_not() -> None:
+def test_a_running_process_is_detected_and_an_ended_one_is_not() -> None:
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"]) as child:
         pass
 

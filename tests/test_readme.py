@@ -171,7 +171,7 @@ def test_every_settings_variable_is_on_the_configuration_page() -> None:
     ],
     ids=["stale", "help", "tiers"],
 )
-def test_every_text_gives_the_correct_days_until_memory_is_stale(told: str) -> None:
+def test_every_page_gives_the_correct_days_until_memories_are_stale(told: str) -> None:
     ages = re.findall(r"(decision|technolog|pattern|preference|other|else)\D+?(\d+)", told.lower())
 
     words = {kind.rstrip("y"): days for kind, days in STALE_AFTER_DAYS.items() if days}

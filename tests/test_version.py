@@ -18,7 +18,7 @@ def test_the_plugin_manifest_has_the_version_of_the_package() -> None:
     assert manifest["version"] == __version__
 
 
-def test_the_marketplace_states_no_other_version() -> None:
+def test_the_marketplace_file_gives_no_other_version() -> None:
     market = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text("utf-8"))
 
     stated = [p.get("version", __version__) for p in market["plugins"]]

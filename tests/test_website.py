@@ -59,7 +59,7 @@ def test_every_link_of_the_site_points_to_an_existing_file_and_heading(site: Pat
     assert checked > 1000
 
 
-def test_a_page_needs_nothing_from_the_network(site: Path) -> None:
+def test_a_page_of_the_site_loads_nothing_from_the_network(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         assert "<style>" in text

@@ -148,7 +148,7 @@ def rows_of(machine: Machine) -> dict[str, list[tuple[object, ...]]]:
         return {name: list(database.rows(query)) for name, query in queries.items()}
 
 
-def test_the_first_machine_prints_key_words_that_the_second_requires(
+def test_the_second_machine_requires_key_words_that_the_first_printed(
     tmp_path: Path, repository: Repository
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")

@@ -19,7 +19,7 @@ ROUNDS = 400 if IS_THOROUGH else 125
 SEED = 20
 
 
-def test_all_machines_end_with_the_same_rows_and_no_statement_is_missing(tmp_path: Path) -> None:
+def test_after_random_faults_all_machines_have_the_same_rows_and_lack_none(tmp_path: Path) -> None:
     found = git_rounds.run(str(tmp_path), ROUNDS, SEED)
 
     assert found.missing == ()

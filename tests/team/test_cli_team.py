@@ -60,9 +60,7 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     assert f"{name} was there already; its password stays" in again.out
 
 
-def test_an_adopted_record_is_own_and_remains_after_its_author_withdraws_it(
-    ann: Home, bob: Home
-) -> None:
+def test_an_adopted_record_remains_after_its_author_withdraws_it(ann: Home, bob: Home) -> None:
     id_ = bob.remember("Never deploy on a Friday", "--type", "rule")
     bob.sync()
     ann.sync()
@@ -112,13 +110,13 @@ def test_members_are_listed_with_their_last_read(ann: Home, bob: Home, owner: Ho
     assert listed[BOB]["removed_at"] and not listed[ANN]["removed_at"]
 
 
-def test_only_an_owner_changes_members(ann: Home) -> None:
+def test_only_an_owner_can_change_members_with_the_command_team(ann: Home) -> None:
     done = ann.run("team", "add", "eve")
 
     assert done.status == 1 and "owner" in done.err
 
 
-def test_the_last_owner_stays(owner: Home) -> None:
+def test_the_last_owner_of_a_space_cannot_be_removed(owner: Home) -> None:
     done = owner.run("team", "remove", OWNER)
 
     assert done.status == 2 and "last owner" in done.err
@@ -202,7 +200,7 @@ def test_a_space_for_own_machines_cannot_be_created_by_name(new: Home, dsn: dict
     assert done.status == 2 and "own machines" in done.err
 
 
-def test_the_option_as_replaces_the_role_in_the_address(
+def test_the_option_as_overrides_the_role_in_the_address(
     new: Home, postgres: Cluster, empty_database: str, dsn: dict[str, str]
 ) -> None:
     address = postgres.dsn(BOB, empty_database)

@@ -147,7 +147,7 @@ def test_an_invalid_address_is_refused_without_being_repeated(dsn: str) -> None:
 
 @pytest.mark.parametrize("mode", ["disable", "allow", "prefer"])
 @pytest.mark.parametrize("host", ["db.example", "192.0.2.7", "127.0.0.1,db.example"])
-def test_another_host_needs_encryption(host: str, mode: str) -> None:
+def test_a_connection_to_another_host_needs_encryption(host: str, mode: str) -> None:
     with pytest.raises(Unencrypted, match=f"sslmode={mode}") as refused:
         checked(f"host={host} dbname=app sslmode={mode}")
 
@@ -175,7 +175,7 @@ def test_a_connection_to_this_machine_needs_no_encryption(place: str) -> None:
     assert checked(dsn) == dsn
 
 
-def test_hostaddr_decides_if_encryption_is_needed() -> None:
+def test_the_address_in_hostaddr_decides_if_encryption_is_needed() -> None:
     with pytest.raises(Unencrypted):
         checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
 
@@ -224,18 +224,18 @@ def test_a_service_with_less_encryption_is_refused(
 
 
 @pytest.mark.parametrize("version", [90624, 130016])
-def test_a_server_too_old_is_refused(version: int) -> None:
+def test_an_unsupported_old_postgresql_server_is_refused(version: int) -> None:
     with pytest.raises(ServerTooOld, match=f"PostgreSQL {version // 10000}") as refused:
         expect_version(version)
 
     assert "14 or newer" in refused.value.remedy
 
 
-def test_the_oldest_release_is_accepted() -> None:
+def test_the_oldest_supported_postgresql_release_is_accepted() -> None:
     expect_version(140000)
 
 
-def test_a_read_only_server_is_read_but_not_written(
+def test_a_read_only_server_can_be_read_and_refuses_writes(
     postgres: Cluster, database: str, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("before")])

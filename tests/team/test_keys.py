@@ -56,7 +56,7 @@ def through_jsonb(operation: TeamOperation) -> TeamOperation:
     return operation._replace(value=json.loads(json.dumps(operation.value, sort_keys=True)))
 
 
-def test_a_proof_is_verified_only_by_the_same_key(key: Key, other: Key) -> None:
+def test_a_proof_of_origin_is_verified_only_by_the_same_key(key: Key, other: Key) -> None:
     proved = key.prove(OPERATION, SPACE)
 
     assert key.verified(proved, SPACE) == proved
@@ -67,7 +67,7 @@ def test_a_proof_is_verified_only_by_the_same_key(key: Key, other: Key) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_a_proof_is_bound_to_everything_but_author_and_time(
+def test_a_proof_of_origin_covers_all_fields_except_author_and_time(
     key: Key, change: dict[str, Any]
 ) -> None:
     proved = key.prove(OPERATION, SPACE)
@@ -77,21 +77,21 @@ def test_a_proof_is_bound_to_everything_but_author_and_time(
     assert key.verified(stamped, SPACE) == stamped
 
 
-def test_a_number_verifies_in_every_form_the_server_writes(key: Key) -> None:
+def test_a_proof_is_valid_in_every_form_in_which_the_server_writes_numbers(key: Key) -> None:
     proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
 
     read = proved._replace(value={"n": [10**22], "confidence": 1})
     assert key.verified(read, SPACE) == read
 
 
-def test_a_withdrawal_is_proved_and_sealed_like_a_value(key: Key) -> None:
+def test_a_withdrawal_is_proved_and_encrypted_like_a_value(key: Key) -> None:
     gone = OPERATION._replace(value=None)
 
     assert key.verified(key.prove(gone, SPACE), SPACE) is not None
     assert key.verified(key.seal(gone, SPACE), SPACE) == gone
 
 
-def test_a_sealed_operation_reveals_nothing_and_can_be_opened(key: Key, other: Key) -> None:
+def test_an_encrypted_operation_reveals_nothing_and_can_be_decrypted(key: Key, other: Key) -> None:
     sealed = key.seal(OPERATION, SPACE)
 
     assert sealed.kind == SEALED and sealed.value is None
@@ -102,7 +102,7 @@ def test_a_sealed_operation_reveals_nothing_and_can_be_opened(key: Key, other: K
     assert key.verified(sealed, OTHER_SPACE) is None
 
 
-def test_the_same_row_has_the_same_sealed_key_but_a_different_ciphertext(key: Key) -> None:
+def test_equal_rows_have_equal_encrypted_keys_but_different_ciphertexts(key: Key) -> None:
     first, second = (key.seal(OPERATION, SPACE) for _ in range(2))
 
     assert first.key == second.key and first.sealed != second.sealed
@@ -123,7 +123,7 @@ def test_a_seal_is_bound_to_the_fields_of_its_operation(key: Key, change: dict[s
     assert key.verified(sealed._replace(**change), SPACE) is None
 
 
-def test_a_flipped_bit_anywhere_breaks_the_seal(key: Key) -> None:
+def test_an_encrypted_operation_with_any_flipped_bit_is_rejected(key: Key) -> None:
     sealed = key.seal(OPERATION._replace(value={"what": "x"}), SPACE)
     raw = base64.b64decode(sealed.sealed)
 
@@ -134,7 +134,7 @@ def test_a_flipped_bit_anywhere_breaks_the_seal(key: Key) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "%%%", "AAAA", "é", base64.b64encode(b"x" * 11).decode()])
-def test_an_invalid_seal_or_proof_is_foreign_but_no_error(key: Key, text: str) -> None:
+def test_an_operation_with_an_invalid_proof_is_treated_as_foreign(key: Key, text: str) -> None:
     assert key.verified(OPERATION._replace(kind=SEALED, sealed=text), SPACE) is None
     assert key.verified(OPERATION._replace(proof=text), SPACE) is None
 
@@ -150,7 +150,7 @@ def test_a_new_key_is_readable_only_by_its_owner_and_created_once(tmp_path: Path
     assert first.words not in (tmp_path / "team-key").read_text()
 
 
-def test_key_words_transfer_the_key_to_another_home(tmp_path: Path) -> None:
+def test_the_words_of_a_key_transfer_the_key_to_another_home(tmp_path: Path) -> None:
     there, here = str(tmp_path / "a"), str(tmp_path / "b")
     key = keys.create(there)
 

@@ -86,7 +86,7 @@ def test_an_open_transaction_in_another_space_blocks_nobody(
     assert texts(found) == ["said meanwhile"]
 
 
-def test_numbers_have_no_gaps_despite_duplicates_and_failures(
+def test_log_numbers_have_no_gaps_despite_duplicates_and_failures(
     space: str, open_log: OpenLog
 ) -> None:
     log, said = open_log(ANN), [operation(f"text {i}") for i in range(4)]
@@ -146,7 +146,7 @@ def test_a_pull_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
     assert log.holds(position)
 
 
-def test_a_position_of_another_epoch_restarts_the_pull(open_log: OpenLog) -> None:
+def test_a_position_from_before_a_restored_backup_restarts_the_pull(open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.push([operation("said")])
     _, position = log.pull(START)
@@ -216,7 +216,7 @@ def test_a_withdrawal_is_pulled_as_a_withdrawal(open_log: OpenLog) -> None:
     assert open_log(BOB).pull(START)[0][0].value is None
 
 
-def test_a_sealed_operation_arrives_sealed(open_log: OpenLog) -> None:
+def test_an_encrypted_operation_is_delivered_encrypted(open_log: OpenLog) -> None:
     sealed = operation(kind="sealed")._replace(value=None, sealed="c2VhbGVk")
 
     open_log(ANN).push([sealed])
@@ -224,7 +224,7 @@ def test_a_sealed_operation_arrives_sealed(open_log: OpenLog) -> None:
     assert open_log(BOB).pull(START)[0] == [sealed._replace(author=ANN)]
 
 
-def test_has_returns_the_ids_that_are_in_the_log(open_log: OpenLog) -> None:
+def test_the_log_reports_which_of_several_ids_it_contains(open_log: OpenLog) -> None:
     said, missing = operation(), operation()
     log = open_log(ANN)
     log.push([said])
@@ -269,7 +269,7 @@ def test_a_forged_purge_request_is_refused(open_log: OpenLog) -> None:
     assert refused == {forged.op_id: "only an owner purges what others said"}
 
 
-def test_a_stranger_gets_the_error_that_he_is_not_a_member(open_log: OpenLog) -> None:
+def test_a_user_who_is_not_a_member_gets_an_error_with_the_remedy(open_log: OpenLog) -> None:
     with pytest.raises(NotAMember) as refused:
         open_log(EVE).state()
 
@@ -299,7 +299,7 @@ def test_the_state_shows_whose_transaction_blocks_others(
     assert open_log(BOB).state().held_by is None
 
 
-def test_operations_replaced_a_month_ago_are_blanked(
+def test_the_text_of_operations_replaced_a_month_ago_is_erased(
     open_log: OpenLog, place: Place, postgres: Cluster
 ) -> None:
     log = open_log(ANN)

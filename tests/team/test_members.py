@@ -96,7 +96,7 @@ def test_an_invalid_role_name_is_refused(
         spaces.add(open_connection(OWNER), space, name)
 
 
-def test_a_removed_member_has_no_access_and_his_records_stay_marked(
+def test_a_removed_member_has_no_access_and_his_records_keep_his_name(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     ann = open_log(ANN)
@@ -156,7 +156,7 @@ def test_the_list_shows_when_each_member_read_the_log(
     assert listed[BOB].seen_at is None
 
 
-def test_a_visit_is_recorded_once_per_hour(
+def test_the_time_of_a_members_last_read_is_updated_once_per_hour(
     postgres: Cluster, place: Place, open_log: OpenLog, open_connection: OpenConnection
 ) -> None:
     statement = "UPDATE memory_fabric.seen SET seen_at = now() - make_interval(mins => %s)"
@@ -175,7 +175,7 @@ def test_a_visit_is_recorded_once_per_hour(
     assert ages[1] < 60
 
 
-def test_the_visits_of_a_connected_reader_are_recorded(
+def test_the_last_read_of_a_connected_member_is_recorded(
     postgres: Cluster, place: Place, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.sharing.server.log.SEEN_EVERY_S", 0.0)

@@ -52,7 +52,7 @@ def restored(cluster: Cluster, path: str, database: str) -> None:
     cluster.run("pg_restore", "-d", cluster.dsn(SUPERUSER, database), "--exit-on-error", copy)
 
 
-def test_init_again_changes_nothing(open_connection: OpenConnection) -> None:
+def test_repeating_team_init_changes_nothing(open_connection: OpenConnection) -> None:
     first = spaces.init(open_connection(OWNER), SPACE)
 
     again = spaces.init(open_connection(OWNER), SPACE)
@@ -127,7 +127,7 @@ def test_a_role_without_permission_to_create_a_schema_is_reported(
         spaces.init(connection, SPACE)
 
 
-def test_a_space_of_another_owner_is_not_taken_over(
+def test_team_init_does_not_take_over_a_space_of_another_owner(
     postgres: Cluster, database: str, open_connection: OpenConnection
 ) -> None:
     with closing(postgres.connect(SUPERUSER, database)) as superuser:

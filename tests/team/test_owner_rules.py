@@ -80,7 +80,7 @@ def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
 @pytest.mark.parametrize(
     "how", ["withdrawn", "forgotten", "removed", "no owner any more", "left by this member"]
 )
-def test_a_rule_no_longer_required_by_an_owner_asks_nobody(
+def test_a_rule_that_no_owner_requires_any_longer_asks_nobody(
     boss: Home, bob: Home, dsn: dict[str, str], how: str
 ) -> None:
     id_ = noted(boss)
@@ -130,7 +130,7 @@ def test_a_member_declines_a_rule_only_for_himself(boss: Home, ann: Home, bob: H
     assert before_a_push(ann)[0] == "ask"
 
 
-def test_a_machine_without_a_network_keeps_the_last_rules(boss: Home, bob: Home) -> None:
+def test_a_machine_without_a_network_keeps_the_rules_received_last(boss: Home, bob: Home) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     bob.sync()

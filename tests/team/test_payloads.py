@@ -57,7 +57,7 @@ def test_an_invalid_payload_is_skipped(case: str) -> None:
     assert wire.decode(*ROW, BAD[case], TIME) is None
 
 
-def test_a_payload_of_a_later_format_is_kept_completely() -> None:
+def test_a_payload_in_a_later_format_is_stored_completely() -> None:
     payload = {**GOOD, "v": FORM + 1, "value": [1], "clock": {"at": 1}}
 
     found = wire.decode(*ROW, json.dumps(payload), TIME)

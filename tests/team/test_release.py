@@ -73,7 +73,7 @@ def test_quotations_already_in_a_log_are_withdrawn_with_one_command(
     assert SAID not in server and CAPTION in server
 
 
-def test_a_rule_for_all_sends_its_quotation_and_withdraws_it_again(
+def test_requiring_a_rule_for_all_shares_its_quotation_until_it_is_undone(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     boss = Home(tmp_path, "boss", "olga")
@@ -115,7 +115,7 @@ def test_a_release_without_a_quotation_or_without_the_user_is_refused(ann: Home)
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_a_quotation_stays_on_a_machine_when_another_edits_the_record(
+def test_a_quotation_remains_if_another_machine_edits_the_record(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     desk, laptop = Home(tmp_path, "desk", ANN), Home(tmp_path, "laptop", ANN)

@@ -89,7 +89,7 @@ def test_forbidden_statements_of_a_member_are_refused(
 
 
 @pytest.mark.parametrize(("weakening", "attempt"), WEAKENED)
-def test_each_attempt_succeeds_when_its_guard_is_removed(
+def test_each_forbidden_statement_succeeds_if_its_protection_is_removed(
     weakening: str, attempt: str, superuser: Connection, open_connection: OpenConnection
 ) -> None:
     superuser.execute(weakening.encode())
@@ -111,7 +111,7 @@ def test_the_trigger_refuses_forged_columns_even_from_roles_that_may_insert(
     assert attempt(open_connection)
 
 
-def test_every_function_is_bound_to_its_own_search_path(superuser: Connection) -> None:
+def test_every_database_function_has_a_fixed_search_path(superuser: Connection) -> None:
     # A function in SQL without raised rights becomes a part of the query that calls it.
     unbound = superuser.execute(
         "SELECT proname FROM pg_proc p WHERE pronamespace = 'memory_fabric'::regnamespace"
@@ -152,7 +152,7 @@ def test_functions_and_tables_of_a_member_do_not_shadow_those_of_the_server(
     assert seen == []
 
 
-def test_the_current_role_counts_and_not_the_login_role(superuser: Connection) -> None:
+def test_the_author_is_the_current_role_and_not_the_login_role(superuser: Connection) -> None:
     superuser.execute("DROP ROLE IF EXISTS service")
     superuser.execute(f"CREATE ROLE service NOINHERIT; GRANT {ANN} TO service".encode())
     superuser.execute("SET SESSION AUTHORIZATION service")

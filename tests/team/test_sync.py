@@ -136,7 +136,7 @@ def test_the_only_space_or_the_one_named_like_the_project_is_the_default(
     assert owner.json("team", "join", dsn["olga"])["space"] == owner.hooks.project.name
 
 
-def test_a_role_that_is_not_a_member_is_told_what_to_do(
+def test_a_role_that_is_not_a_member_gets_an_error_with_the_next_step(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     stranger = Home(tmp_path, "eve", "eve")

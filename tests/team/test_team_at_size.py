@@ -75,7 +75,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Home:
         (("team", "leave"), 2, "--drop"),
     ],
 )
-def test_a_command_reads_a_large_log_once(
+def test_a_command_reads_a_large_shared_log_only_once(
     large: Home, words: tuple[str, ...], code: int, said: str
 ) -> None:
     """A look at all operations for each record took hours; a process has GIVE_UP_S."""

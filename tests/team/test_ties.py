@@ -11,7 +11,7 @@ from memory_fabric.sharing.team.ties import USER, Tie
 DSN = "host=db.example dbname=team"
 
 
-def test_a_home_without_links_to_a_space_has_no_file(tmp_path: Path) -> None:
+def test_a_home_without_links_to_a_space_has_no_file_of_links(tmp_path: Path) -> None:
     assert not ties.exist(str(tmp_path))
     assert ties.read(str(tmp_path)) == ()
 

@@ -99,7 +99,7 @@ def test_waiting_records_are_sent_despite_a_recent_sync(
     assert len(spawned) == 1
 
 
-def test_a_link_followed_by_a_server_is_left_to_it_until_the_session_ends(
+def test_hooks_start_no_sync_while_a_server_follows_the_log(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     home = memory.settings.home
@@ -115,7 +115,7 @@ def test_a_link_followed_by_a_server_is_left_to_it_until_the_session_ends(
     assert len(spawned) == 2
 
 
-def test_a_link_of_another_project_starts_no_sync_here(
+def test_a_space_link_of_another_project_starts_no_sync_here(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))

@@ -140,9 +140,7 @@ def test_a_memory_is_edited_by_keyboard_and_an_invalid_field_is_reported(
     assert (record["why"], record["source"]) == ("it's faster", "page")
 
 
-def test_a_concurrent_change_by_somebody_else_is_shown_and_no_edit_is_lost(
-    page: Page, shell: Shell
-) -> None:
+def test_a_concurrent_change_is_shown_and_the_users_edit_is_kept(page: Page, shell: Shell) -> None:
     page.keyboard.press("t")
     press(page, f"Edit: {CURSORS}")
     (id_,) = [r["id"] for r in shell.run("viz", "--json").json["records"] if r["what"] == CURSORS]
@@ -307,7 +305,7 @@ def test_commands_copied_from_a_saved_page_work_with_special_characters(
     assert "Forgotten" in runs("Commands: order-service", "Forget")
 
 
-def test_the_page_knows_the_scopes_of_the_command() -> None:
+def test_the_page_offers_the_same_scopes_as_the_command() -> None:
     script = (Path(str(page_module.ASSETS)) / "actions.js").read_text("utf-8")
     scopes = re.findall(r"LASTING_SCOPES = table\(\{(.*?)\}\)", script, re.DOTALL)
 

@@ -43,7 +43,7 @@ def spot(page: Page, name: str) -> Any:
     return page.evaluate("name => memoryFabric.spot(name)", name)
 
 
-def test_groups_of_entities_are_drawn_apart_and_isolated_ones_are_hidden(
+def test_groups_of_entities_are_drawn_apart_and_unconnected_ones_are_hidden(
     open_page: Opener,
 ) -> None:
     page = open_page(islands().made(), "#/graph")

@@ -199,7 +199,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener)
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_page_opens_on_the_entity_that_the_picture_focuses(open_page: Opener) -> None:
+def test_the_page_opens_with_the_focused_entity_of_the_saved_graph(open_page: Opener) -> None:
     made = shop()
     made.focus = "pgvector"
 

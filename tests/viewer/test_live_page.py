@@ -243,7 +243,7 @@ def test_a_past_turn_does_not_show_its_table_name(open_page: Opener, server: Can
     expect(page.locator(".hit .foot:visible")).to_have_text("said in a session")
 
 
-def test_a_live_search_without_a_hit_links_to_what_is_known(
+def test_a_live_search_without_a_hit_links_to_the_known_entities(
     open_page: Opener, server: Canned
 ) -> None:
     server.recalled = {**RECALLED, "results": [], "notes": [], "total_results": 0}
@@ -319,7 +319,7 @@ def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
 
 
 @pytest.mark.parametrize("answer", ["null", "[]", "{}", "5", '{"entities":null}'])
-def test_an_answer_of_another_program_is_reported_and_the_page_keeps_its_data(
+def test_an_answer_of_a_foreign_server_is_reported_and_the_page_keeps_its_data(
     open_page: Opener, server: Canned, answer: str
 ) -> None:
     page = open_page.visit(server.address + "#/graph")

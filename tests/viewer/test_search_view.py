@@ -42,7 +42,7 @@ def test_an_imported_hit_shows_the_program_it_came_from(open_page: Opener) -> No
     expect(page.locator(".hit .foot:visible")).to_have_text("fact · from claude-mem · 20 Nov 2026")
 
 
-def test_a_replaced_record_counts_half_and_its_hit_shows_that(open_page: Opener) -> None:
+def test_the_score_of_a_replaced_record_is_halved_and_shown_so(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=orders stored MongoDB")
 
     replaced = page.locator(".hit", has_text="Orders are stored in MongoDB")

@@ -88,13 +88,11 @@ def test_every_entity_type_has_a_style_in_light_and_dark() -> None:
         ("entity.js", "SCOPES", {*picture.PAGE_SCOPES.values(), picture.BOTH}),
     ],
 )
-def test_every_value_that_a_picture_may_contain_has_a_label(
-    file: str, name: str, known: set[str]
-) -> None:
+def test_every_value_in_the_graph_data_has_a_label(file: str, name: str, known: set[str]) -> None:
     assert set(rows(file, name)) == known
 
 
-def test_the_page_and_recall_use_the_same_text_for_a_result_given_to_a_prompt() -> None:
+def test_page_and_recall_use_the_same_phrase_for_an_injected_hit() -> None:
     assert f'GIVEN = "{explain.GIVEN}"' in script("server_search.js")
 
 

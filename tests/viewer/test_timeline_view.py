@@ -115,7 +115,7 @@ def test_a_replaced_record_is_struck_through_and_linked_both_ways(open_page: Ope
     expect(page.locator(".card.wanted .what")).to_have_text("Orders are stored in MongoDB")
 
 
-def test_as_of_a_day_shows_the_records_valid_on_that_day(open_page: Opener) -> None:
+def test_choosing_a_day_shows_the_records_valid_on_that_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#asof summary")
@@ -176,7 +176,7 @@ def test_a_link_to_a_missing_record_shows_that_it_is_missing(open_page: Opener) 
     expect(page.locator(".notice")).to_contain_text("There is no record ffffffff here.")
 
 
-def test_records_of_a_single_day_show_no_as_of_slider(open_page: Opener) -> None:
+def test_the_date_slider_is_hidden_if_all_records_are_of_one_day(open_page: Opener) -> None:
     made = Pictured()
     made.record("We use Typer", days=0)
 

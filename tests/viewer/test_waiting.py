@@ -131,7 +131,7 @@ def test_the_list_is_reviewed_with_single_keys_and_each_step_is_announced(
     assert count(page) == 6
 
 
-def test_e_edits_the_focused_item_and_keys_typed_into_a_field_trigger_nothing(
+def test_key_e_edits_the_focused_item_and_typing_into_a_field_triggers_none(
     page: Page, shell: Shell
 ) -> None:
     focus(page, waits.STALE)

@@ -66,7 +66,7 @@ def test_every_view_can_be_reached_by_keyboard(open_page: Opener) -> None:
     expect(page.locator(".card.wanted")).to_have_count(0)
 
 
-def test_a_key_acts_on_the_view_that_the_previous_key_opened(open_page: Opener) -> None:
+def test_a_shortcut_acts_on_the_view_that_the_previous_shortcut_opened(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph")
 
     # In one task: the browser tells nothing between two keys.

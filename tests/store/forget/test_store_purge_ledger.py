@@ -43,7 +43,7 @@ def purge(memory: Memory, text: str) -> None:
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["{}", "record:{}", "rule:{}", "debt:{}", "conflict:record:{}"])
-def test_every_key_of_a_record_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_every_ledger_entry_of_a_record_is_removed(memory: Memory, form: str, table: str) -> None:
     record = memory.remember(decision(SAID), USER)
     assert record is not None
     tell(memory, form.format(record.id))
@@ -55,7 +55,7 @@ def test_every_key_of_a_record_is_removed(memory: Memory, form: str, table: str)
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["episode:{}", "conflict:episode:{}"])
-def test_every_key_of_a_turn_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_every_ledger_entry_of_a_turn_is_removed(memory: Memory, form: str, table: str) -> None:
     turn = {"id": TURN, "session": "s1", "role": "user", "text": SAID, "created_at": AT}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)
     tell(memory, form.format(TURN))
@@ -67,7 +67,7 @@ def test_every_key_of_a_turn_is_removed(memory: Memory, form: str, table: str) -
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["graph:{}", "graph:{}#3", "conflict:graph:{}#3"])
-def test_every_key_of_an_entity_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_every_ledger_entry_of_an_entity_is_removed(memory: Memory, form: str, table: str) -> None:
     create(memory, entity("Harbour office", SAID))
     tell(memory, form.format("Harbour office"))
 

@@ -222,7 +222,7 @@ def test_a_remote_added_later_becomes_a_key_of_the_project(home: str, tmp_path: 
     assert project(home, main).id == found.id
 
 
-def test_keys_of_two_projects_are_reported_as_a_conflict(home: str, tmp_path: Path) -> None:
+def test_a_folder_with_keys_of_two_projects_is_a_conflict(home: str, tmp_path: Path) -> None:
     one = project(home, git_folder(tmp_path / "one"))
     other = project(home, git_folder(tmp_path / "other", REMOTE))
     git_folder(tmp_path / "one", REMOTE)

@@ -93,7 +93,7 @@ def test_without_a_journal_the_text_is_restored_from_memory_md(world: World) -> 
 
 
 @pytest.mark.parametrize("how", ["forget", "undo", "purge"])
-def test_a_record_removed_here_does_not_remain_in_the_block(tmp_path: Path, how: str) -> None:
+def test_a_record_removed_here_is_removed_from_memory_md(tmp_path: Path, how: str) -> None:
     world = World(tmp_path)
     remember(world, "constraint", RULE)
     old = block(world)
