@@ -36,7 +36,7 @@ HOME = {"HOME": "/home/ann"}
         ({"MEMORY_FABRIC_HOME": "/a", "CLAUDE_CONFIG_DIR": "/b"}, "/a"),
     ],
 )
-def test_variables_determine_the_home_folder(environ: dict[str, str], home: str) -> None:
+def test_a_variable_determines_the_home_folder(environ: dict[str, str], home: str) -> None:
     assert home_path(HOME | environ) == home
     assert read_settings(HOME | environ, {}).home == home
 

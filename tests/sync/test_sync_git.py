@@ -12,7 +12,7 @@ LIKING = "I prefer short commit messages in the imperative"
 KAFKA = "The order events use Kafka"
 
 
-def test_statements_of_one_machine_are_own_on_the_other(desk: Machine, laptop: Machine) -> None:
+def test_a_users_machines_treat_each_others_records_as_own(desk: Machine, laptop: Machine) -> None:
     desk.remember(LIKING, "--type", "preference", "--scope", "user")
     desk.remember(KAFKA, "--type", "decision", "--why", "it keeps their order")
 
@@ -58,7 +58,7 @@ def test_the_repository_reveals_no_text_no_key_and_no_project(
     assert len({path.split("/")[1] for path in repository.files()}) == 2
 
 
-def test_changes_on_either_machine_arrive_on_the_other(desk: Machine, laptop: Machine) -> None:
+def test_changes_on_either_machine_reach_the_other(desk: Machine, laptop: Machine) -> None:
     id_ = desk.remember(KAFKA, "--type", "decision")
     other = desk.remember("Payments are idempotent", "--type", "decision")
     desk.now()
@@ -76,7 +76,7 @@ def test_changes_on_either_machine_arrive_on_the_other(desk: Machine, laptop: Ma
     assert len(desk.decisions()) == 2 and desk.decisions() == laptop.decisions()
 
 
-def test_aliases_merges_and_notes_of_the_graph_arrive(desk: Machine, laptop: Machine) -> None:
+def test_aliases_merges_and_observations_are_exchanged(desk: Machine, laptop: Machine) -> None:
     entities = [
         {"name": name, "entityType": "service", "observations": [f"{name} listens on 80"]}
         for name in ("Ledger", "Ledgr")
@@ -96,7 +96,7 @@ def test_aliases_merges_and_notes_of_the_graph_arrive(desk: Machine, laptop: Mac
     assert "the book" in str(rows_of(laptop))
 
 
-def test_an_alias_of_an_entity_from_a_record_arrives(desk: Machine, laptop: Machine) -> None:
+def test_an_alias_of_an_entity_from_a_record_is_exchanged(desk: Machine, laptop: Machine) -> None:
     fact = Record("decision", "Its events are in Kafka", entities=(Entity("Ledger", "service"),))
     with desk.opened() as memory:
         memory.remember(fact, Provenance("cli", trust="user"))

@@ -98,7 +98,7 @@ def test_status_distinguishes_a_removed_member_from_an_unreachable_server(
     assert "bob 1 (no member any more)" in of_ann
 
 
-def test_members_are_listed_with_their_last_read(ann: Home, bob: Home, owner: Home) -> None:
+def test_members_are_listed_with_the_time_they_last_read(ann: Home, bob: Home, owner: Home) -> None:
     owner.json("team", "remove", BOB)
 
     table = ann.run("team", "members").out

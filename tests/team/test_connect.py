@@ -105,7 +105,7 @@ def test_a_host_where_nothing_listens_is_reported() -> None:
         connect(f"host=127.0.0.1 port={port} user=ann dbname=app")
 
 
-def test_a_server_without_free_connections_is_full(postgres: Cluster, database: str) -> None:
+def test_a_server_without_free_connections_is_reported(postgres: Cluster, database: str) -> None:
     with closing(postgres.connect(SUPERUSER)) as superuser:
         superuser.execute(f"ALTER DATABASE {database} CONNECTION LIMIT 0".encode())
 
@@ -186,7 +186,7 @@ def test_encryption_can_be_disabled_explicitly() -> None:
     assert checked(dsn, insecure=True) == dsn
 
 
-def test_a_host_from_the_environment_needs_encryption_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_set_in_the_environment_needs_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGSSLMODE", "prefer")
 

@@ -117,7 +117,7 @@ def test_equal_rows_have_equal_encrypted_keys_but_different_ciphertexts(key: Key
     ],
     ids=str,
 )
-def test_a_seal_is_bound_to_the_fields_of_its_operation(key: Key, change: dict[str, Any]) -> None:
+def test_a_ciphertext_is_bound_to_its_operations_fields(key: Key, change: dict[str, Any]) -> None:
     sealed = key.seal(OPERATION, SPACE)
 
     assert key.verified(sealed._replace(**change), SPACE) is None

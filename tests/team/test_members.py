@@ -96,7 +96,7 @@ def test_an_invalid_role_name_is_refused(
         spaces.add(open_connection(OWNER), space, name)
 
 
-def test_a_removed_member_has_no_access_and_his_records_keep_his_name(
+def test_a_removed_member_loses_access_and_remains_listed_as_removed(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     ann = open_log(ANN)
@@ -124,7 +124,7 @@ def test_a_member_added_again_can_read_again(
     assert open_log(ANN).state().role == "member"
 
 
-def test_the_last_owner_stays(space: str, open_connection: OpenConnection) -> None:
+def test_the_last_owner_cannot_be_removed(space: str, open_connection: OpenConnection) -> None:
     owner = open_connection(OWNER)
 
     with pytest.raises(BadInput, match="last owner") as refused:

@@ -112,7 +112,7 @@ def test_a_rule_that_no_owner_requires_any_longer_asks_nobody(
     assert before_a_push(bob) == ("", "")
 
 
-def test_a_member_declines_a_rule_only_for_himself(boss: Home, ann: Home, bob: Home) -> None:
+def test_a_member_can_decline_a_rule_only_for_himself(boss: Home, ann: Home, bob: Home) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     for home in (ann, bob):

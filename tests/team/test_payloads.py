@@ -100,7 +100,7 @@ def test_the_server_refuses_an_invalid_operation(case: str, space: str, open_log
     assert refused.value.sqlstate[:2] in ("22", "23")
 
 
-def test_numbers_that_expand_for_readers_are_refused(space: str, open_log: OpenLog) -> None:
+def test_numbers_with_huge_exponents_are_refused(space: str, open_log: OpenLog) -> None:
     numbers = json.dumps({**GOOD, "value": {"a": [7] * 12_000}}).replace("7", "1e131071")
     with pytest.raises(psycopg.Error):
         open_log(BOB).connection.execute(APPEND, (space, numbers, TIME))
@@ -108,7 +108,7 @@ def test_numbers_that_expand_for_readers_are_refused(space: str, open_log: OpenL
     assert open_log(ANN).pull(Position())[0] == []
 
 
-def test_a_row_that_no_client_understands_blocks_nobody(space: str, open_log: OpenLog) -> None:
+def test_a_row_that_no_client_understands_stops_no_reader(space: str, open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.connection.execute(APPEND, (space, json.dumps({**GOOD, "value": 7}), TIME))
     log.push([operation("after it")])

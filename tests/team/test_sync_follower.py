@@ -84,7 +84,7 @@ def test_a_running_server_syncs_with_the_shared_log(ann: Home, bob: Home) -> Non
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_only_one_process_of_a_home_follows_and_the_next_takes_over(ann: Home, bob: Home) -> None:
+def test_only_one_process_per_home_follows_a_log_at_a_time(ann: Home, bob: Home) -> None:
     with serving(bob) as first, serving(bob):
         first.kill()
         first.wait()

@@ -17,7 +17,7 @@ from team_log.cluster import server_of
 COUNT = 400
 
 
-def test_a_loaded_space_answers_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_space_answers_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_server, "WARM_UP_S", 0.1)
     with server_of(rounds.MEMBERS) as server:
         shared_server.fill(server, COUNT)

@@ -193,7 +193,7 @@ def expect_answers(page: Page, path: str, number: int) -> None:
     expect_value(page, f"answersRead['{path}']", number)
 
 
-def test_the_live_page_fetches_the_picture_and_draws_it(open_page: Opener, server: Canned) -> None:
+def test_the_live_page_fetches_and_draws_the_graph(open_page: Opener, server: Canned) -> None:
     page = open_page.visit(server.address + "#/graph")
 
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
