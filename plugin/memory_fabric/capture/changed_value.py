@@ -36,7 +36,7 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# Sorted so that every run uses the same order; these are the beginnings of words.
+# Beginnings of words, sorted so that every run uses the same order.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
@@ -144,7 +144,7 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are measures of a subject that has only one such measure."""
+    """Return True if both values are measures, and their subject has only one such measure."""
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
@@ -270,7 +270,7 @@ def _is_adding(lead: Sentence) -> bool:
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if one of the words is a form of a verb that begins with one of these strings."""
+    """Return True if a word is a form of a verb; the verbs are given by their `beginnings`."""
     endings = _listed("endings") | {""}
     for key in (token.key for token in tokens if token.key.startswith(beginnings)):
         for one in filter(key.startswith, beginnings):

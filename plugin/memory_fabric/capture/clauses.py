@@ -20,7 +20,7 @@ _PRONOUNS = frozenset(
 _NAMELESS = NO_NAME - {"go"}
 # Opening words that do not belong to a sentence's statement: "OK, so".
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
-# First words of these openings; if all are missing, the expression above is not compiled.
+# First words of the opening phrases; if all are missing, the expression above is not compiled.
 _LEAD_WORDS = listed("clauses", "lead in")
 # Expressions at which a clause ends.
 _RIGHT = (

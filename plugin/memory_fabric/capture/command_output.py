@@ -60,8 +60,8 @@ def pasted_error(text: str) -> str:
 
 
 def signature(output: str) -> str:
-    """Return the line that describes the error. Return '' for an uninformative line, such as
-    "Lifecycle script `build` failed", "exit code 1", a path or a progress line.
+    """Return the line that describes the error. Return '' if it does not say what failed, for
+    example "Lifecycle script `build` failed", "exit code 1", a path or a progress line.
     """
     line = telling_line(output)
     return line if is_specific(line) or exact(_ASSERTION).search(line) else ""

@@ -23,7 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# At most this many matches are compared. Rare common words rank records on the same subject high.
+# At most this many matches are compared. Rare words rank records on the same subject high.
 MAX_LOOKED_AT = 30
 # Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
@@ -134,7 +134,7 @@ def _content(clause: str) -> frozenset[str]:
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    """Return True if one record forbids or rejects what the other requires, or a value differs."""
+    """Return True if one record forbids or rejects what the other requires, or if values differ."""
     pairs = ((a, b), (b, a))
     if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
         return True
@@ -142,7 +142,7 @@ def _disagree(a: _Said, b: _Said) -> bool:
 
 
 def _rejects(a: _Said, b: _Said) -> bool:
-    """Return True if `a` rejects what `b` chooses and their purposes may be the same."""
+    """Return True if `a` rejects what `b` chooses, and both may have the same purpose."""
     for rejected in a.rejects:
         for taken in b.takes:
             if not (rejected <= taken and rejected & set(b.first)):

@@ -135,7 +135,7 @@ def extract(
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of these names that the text says was chosen; '' if there is none."""
+    """Return the first of `names` that the text states as chosen; '' if there is none."""
     mentioned = mentions(text, {name_key(name): name for name in names})
     for mention in (mention for mention in mentioned if mention.name in names):
         before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
@@ -152,7 +152,7 @@ def chosen(text: str, names: Collection[str]) -> str:
 
 
 def _governs(verbs: str, before: str, behind: str) -> bool:
-    """Return True if the name between `before` and `behind` is the last of these verbs' object."""
+    """Return True if the name between `before` and `behind` is the object of the last verb."""
     ends = [match.end() for match in pattern(verbs).finditer(before)]
     between = words(before[ends[-1] :]) if ends else list(_ENDING)
     if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):

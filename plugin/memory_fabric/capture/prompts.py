@@ -71,7 +71,7 @@ def heard(prompt: str) -> Heard | None:
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return how many earlier prompts say nearly the same as a sentence, with a cue of its kind."""
+    """Return how many earlier prompts say nearly the same as a sentence and have the same cue."""
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
         return 0

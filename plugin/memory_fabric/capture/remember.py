@@ -43,7 +43,7 @@ def state(
         if says_only_secrets(record.what):
             return None, False
     if record.scope in ("global", "user"):
-        from memory_fabric.capture import people  # imported late: most records are about a project
+        from memory_fabric.capture import people  # imported late: not needed for team records
 
         if record.scope == "global":
             record = people.for_everybody(record, memory)

@@ -95,7 +95,7 @@ def _states(name: str, sentence: str) -> bool:
 
 
 def _own_words(text: str) -> set[str]:
-    """Return the words of a text except stop words and general words such as "cause"."""
+    """Return the words of a text, except stop words and general words for a cause."""
     return set(words(text)) - STOPWORDS - listed("stated_causes", "generic")
 
 

@@ -185,7 +185,7 @@ def _handled(
             log(f"{event.name}: {failure}")
         may_alert = entry.shows_notices and memory.settings.notices != "off"
         if may_alert and (memory.failures or event.name == "Stop"):
-            from memory_fabric.store.home.log import notice_of_failures  # late: failures are rare
+            from memory_fabric.store.home.log import notice_of_failures  # late: rarely used
 
             alert = notice_of_failures(memory.failures, memory.settings, event.name)
             replies.append(Reply(notice=alert))
@@ -228,7 +228,7 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
 def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
     if client == CLAUDE_CODE:
         return encode(event_name, reply)
-    from memory_fabric.clients.adapter import encoded  # imported late: only for other clients
+    from memory_fabric.clients.adapter import encoded  # imported late: other clients only
 
     return encoded(client, event_name, reply)
 
@@ -237,7 +237,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
     """Save the project of the session's folder for hooks/launch, or NO_PROJECT if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
-    from memory_fabric.store.home import launch_marks  # imported late: few events record it
+    from memory_fabric.store.home import launch_marks  # imported late: few events need it
 
     project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)

@@ -46,7 +46,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
     its memories, in an alert. Uses no database, because it may be locked. Never raises.
     """
     try:
-        from memory_fabric.store.home import log  # imported late: most events leave no work
+        from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
         places = (home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""))
         log.note_late(places, event, work)
@@ -64,7 +64,7 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
     if not writers:
         return ""
     current().need_event()
-    from memory_fabric.store.queues import late_events  # imported late: most events finish in time
+    from memory_fabric.store.queues import late_events  # imported late: few events need it
 
     try:
         late_events.add(settings, event, writers, at)
@@ -88,7 +88,7 @@ def finish_late(
     """Finish events that had no time to store statements; return the notice for the user. An
     event's file is deleted only when everything is stored. Only one process at a time does this.
     """
-    from memory_fabric.store.queues import late_events  # imported late: most events skip this
+    from memory_fabric.store.queues import late_events  # imported late: few events need it
 
     home, notices = home_path(environ), []
     if not late_events.waiting(home):

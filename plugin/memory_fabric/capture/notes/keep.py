@@ -76,7 +76,7 @@ class Earned(NamedTuple):
         when = note.when
         unsaid: list[str] = []
         if when:
-            from memory_fabric.rules.required import as_typed  # late: few notes have `When:`
+            from memory_fabric.rules.required import as_typed  # late: needed only with `When:`
 
             when, unsaid = as_typed(when, typed)
         evidence = {
@@ -160,7 +160,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
-    # Contradictory records of the same session are closed, because the session has refuted them.
+    # A note closes contradictory records of its own session, because it corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
     closing += refuted

@@ -166,7 +166,7 @@ def _length(quotation: str) -> float:
     return length
 
 
-@lru_cache(64)  # all notes of a turn search the same prompts
+@lru_cache(64)  # the prompts are the same for all notes of a turn
 def _read(text: str) -> _Said:
     sentences: list[_Sentence] = []
     blocks: list[_Block] = []

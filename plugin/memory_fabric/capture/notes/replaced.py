@@ -33,7 +33,7 @@ MOSTLY = 0.8
 # rare words, BESIDE_VALUE if they differ in one value, and BESIDE_ONE otherwise.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences that share this many words and differ in at most one each have the same subject.
+# Sentences that share this many words, and each have at most one other, have the same subject.
 FRAME = 3
 # Sentences that begin with this many equal words, two of them rare, have the same subject.
 LEADING = 3

@@ -66,7 +66,7 @@ def typed_words(prompt: str) -> str:
 def plain(text: str) -> str:
     """Return the text in Unicode compatibility form and lower case, without hidden characters."""
     if not text.isascii():
-        from unicodedata import normalize  # imported late: most texts are ASCII
+        from unicodedata import normalize  # imported late: not needed for ASCII text
 
         text = normalize("NFKC", text).replace("’", "'").replace("ʼ", "'")
         text = "".join(c for c in text if c not in HIDDEN)

@@ -56,7 +56,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
         keep()  # before the reply, because the process may end with the reply
-        from memory_fabric.hooks.session.heard import listen  # late: most prompts state nothing
+        from memory_fabric.hooks.session.heard import listen  # late: needed by few prompts
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
@@ -72,7 +72,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     except StoreUnavailable:
         pass  # the next prompt shows the feedback
     if parts:
-        from memory_fabric.capture.notes.protocol import text_of  # late: most turns have no notes
+        from memory_fabric.capture.notes.protocol import text_of  # late: needed after few turns
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
     notice = " · ".join(part for part in problems if part)
@@ -93,7 +93,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
     try:
         prompts.add(context.memory.session_database(), event.session, text, context.now, origin)
     except Exception:  # noqa: BLE001 - whatever it was, a later event stores the prompt
-        from memory_fabric.store.home import log  # imported late: such errors are rare
+        from memory_fabric.store.home import log  # imported late: needed only after rare errors
         from memory_fabric.store.queues import late_events
 
         try:
@@ -105,7 +105,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
     """Return False if an `undo`, `forget` or `keep` has made this feedback on a note untrue."""
-    from memory_fabric.capture.notes import protocol, replaced  # late: most turns have no notes
+    from memory_fabric.capture.notes import protocol, replaced  # late: needed only after notes
 
     key, heading, *_ = part
     id_ = key.rpartition(" ")[2]

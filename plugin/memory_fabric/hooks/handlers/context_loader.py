@@ -134,7 +134,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        from memory_fabric.sharing.git import shared_journal  # late: few projects share a journal
+        from memory_fabric.sharing.git import shared_journal  # late: few projects need it
 
         try:  # the Stop hook imports the remaining records
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
@@ -144,7 +144,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         _report_missing(memory)
     instruction_updates.at_start(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
-        from memory_fabric.hooks.session.catch_up import catch_up  # late: mostly not needed
+        from memory_fabric.hooks.session.catch_up import catch_up  # late: seldom needed
 
         catch_up(context, event)
 
@@ -156,7 +156,7 @@ def _report_missing(memory: Memory) -> None:
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.sharing.git import adoption  # late: the journal seldom changes
+        from memory_fabric.sharing.git import adoption  # late: needed after changes
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:

@@ -20,7 +20,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     output = failed_output(event)
     if not output:
         return None
-    from memory_fabric.recall import known_fixes  # imported late: most commands succeed
+    from memory_fabric.recall import known_fixes  # imported late: needed only after failures
 
     ledger = Ledger(event, context)
     told_names = ledger.seen(event.agent_id)
@@ -34,7 +34,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     fixes = known_fixes.matching(output, context.memory, command=command, wanted=is_new)
     if not fixes:
         return None
-    from memory_fabric.recall.render import mark_records  # imported late: few failures have a fix
+    from memory_fabric.recall.render import mark_records  # imported late: few failures need it
     from memory_fabric.recall.session_block import record_line
 
     lines = [record_line(record, dated=True) for record in mark_records(fixes, context.memory)]

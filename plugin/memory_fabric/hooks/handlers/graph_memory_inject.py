@@ -23,7 +23,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     tasks = ledger.tasks(event.agent_type)
     config, scoped = fabric.memory.settings.domains, fabric
     if (config.agents or config.isolated_agents or config.isolated) and fabric.domain.stated:
-        from memory_fabric.store.scoped_memory import within  # imported late: few memories need it
+        from memory_fabric.store.scoped_memory import within  # imported late: few agents need it
 
         memory = within(fabric.memory, (fabric.domain.name,))
         scoped = type(fabric)(memory, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -33,7 +33,7 @@ def summary_store(event: Event, context: RequestContext) -> None:
     summary = event.text("compact_summary")
     if not may_hold(summary):
         return
-    from memory_fabric.hooks.session.checkpoint import summary_text  # late: only summaries need it
+    from memory_fabric.hooks.session.checkpoint import summary_text  # late: seldom needed
 
     memory = context.memory
     results = take(context, event.session, [summary_text(summary)], source="compaction")

@@ -47,7 +47,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _adopted(memory: Memory, author: str) -> str:
-    from memory_fabric.sharing.git import adoption  # imported late: only after a loss of the home
+    from memory_fabric.sharing.git import adoption  # imported late: needed after a lost home
 
     missing_records = adoption.missing(memory, author)
     if missing_records is None:

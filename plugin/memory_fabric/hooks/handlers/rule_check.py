@@ -37,7 +37,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):
-        from memory_fabric.hooks.session import passed  # late: few rules have `First:`
+        from memory_fabric.hooks.session import passed  # late: needed only with `First:`
 
         applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
@@ -54,7 +54,7 @@ def _reply_once(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], applied: Sequence[Applied]
 ) -> Reply:
     """Return the reply, and record the rules that this agent is shown for the first time."""
-    from memory_fabric.rules import effects  # imported late: no rule applies to most calls
+    from memory_fabric.rules import effects  # imported late: needed only if a rule applies
     from memory_fabric.store.conversations import worth
 
     settings, database = context.memory.settings, context.memory.session_database()
@@ -132,7 +132,7 @@ def _reply(
     """Return the reply for the `applied` rules. Rules in `new` have not been shown yet; rules in
     `asking` may ask the user.
     """
-    from memory_fabric.rules import effects  # imported late: no rule applies to most calls
+    from memory_fabric.rules import effects  # imported late: needed only if a rule applies
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:

@@ -18,8 +18,8 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Save what remains of a session that ends. Does not reply. Reads the remaining transcript,
-    deletes the session's local records, and writes the other tiers. A detached process makes due
-    backups.
+    deletes the session's local records, and updates the other memory files. A detached process
+    makes due backups.
     """
     memory = context.memory
     limit = deadline.current()

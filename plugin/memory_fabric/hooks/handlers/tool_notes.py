@@ -39,7 +39,7 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
     config = settings.domains
     if not (event.agent_type or config.isolated or config.isolated_agents):
         return
-    from memory_fabric.store.home import callers  # imported late: most calls have no agent type
+    from memory_fabric.store.home import callers  # imported late: few callers are stored
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.save(settings.home, call, caller)
@@ -56,7 +56,7 @@ def answer_note(event: events.Event, context: RequestContext) -> None:
     settings = context.memory.settings
     if not (chosen or typed) or settings.notes == "off":
         return
-    from memory_fabric.capture.notes.typed import typed_words  # imported late: few calls ask
+    from memory_fabric.capture.notes.typed import typed_words  # imported late: few calls need it
     from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.store.conversations import prompts
 

@@ -1,4 +1,4 @@
-"""Reading sessions that ended without a SessionEnd event, in small steps at later starts."""
+"""Reading of sessions that ended without a SessionEnd event, in small steps at later starts."""
 
 import os
 import time

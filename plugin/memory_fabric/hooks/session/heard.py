@@ -31,7 +31,7 @@ from memory_fabric.text import cut, neutralised, one_line, same_form
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
 # A sentence may change a record if their shares of common words add up to at least this.
 MEANT = 0.6
-# Text above these limits may be pasted.
+# A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
 # The cue for the assistant by the kind of statement; each has at most MAX_CUE_CHARS.

@@ -56,7 +56,7 @@ class Ledger:
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        from memory_fabric.clients.transcript import task_of_agent  # late: mostly one task waits
+        from memory_fabric.clients.transcript import task_of_agent  # late: seldom needed
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path

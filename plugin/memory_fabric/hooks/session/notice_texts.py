@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
-# If there are more than MAX_SHOWN notes, only the beginnings of the others are shown.
+# After the first MAX_SHOWN notes, only this much of a note's text is shown.
 MAX_SHORT_CHARS = 120
 # At most this many characters of a note's beginning show which of several notes is meant.
 MAX_FIRST_CHARS = 30
@@ -122,7 +122,7 @@ def _named(record: Record, place: int) -> str:
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
     """Return what the assistant's own line does not show: id, bound calls and the user's words."""
-    from memory_fabric.rules.effects import binds  # imported late: most events have no note
+    from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
     whose = " in your words" if _is_quoted(record) else ""

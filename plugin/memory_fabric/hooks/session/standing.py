@@ -14,7 +14,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# At most this many lasting records are ranked, with as many pinned ones and the user's own.
+# How many of the newest lasting records are ranked; the same limit applies to pinned records.
 MAX_READ = 60
 # Facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (

@@ -31,7 +31,7 @@ def main() -> None:
     """Print the line for the JSON object on stdin, and exit at once, always with status 0."""
     line = ""
     try:
-        if hasattr(signal, "setitimer"):  # Windows has no such timer; there the client gives up
+        if hasattr(signal, "setitimer"):  # not on Windows, where the client gives up
             signal.signal(signal.SIGALRM, _give_up)
             signal.setitimer(signal.ITIMER_REAL, MAX_S)
         # If the user runs the command in a terminal, the line describes the current folder.

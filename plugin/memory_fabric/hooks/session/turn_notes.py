@@ -135,7 +135,7 @@ def _trust_by(
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
     if is_typed and not marked and may_hear(prompt.text):
-        from memory_fabric.hooks.session.heard import store_stated  # late: most state nothing
+        from memory_fabric.hooks.session.heard import store_stated  # late: seldom needed
 
         # A staged prompt can neither restore a forgotten record nor raise a record's trust.
         store_stated(context, session, prompt.text, at=prompt.at)
