@@ -67,7 +67,7 @@ def _forms(half: Half) -> set[str]:
     return around.union(*(forms for table in tables for forms in table.values()))
 
 
-def test_the_samples_are_deterministic() -> None:
+def test_the_samples_of_secrets_are_deterministic() -> None:
     assert redaction.samples(TUNE, 1) == redaction.samples(TUNE, 1)
     assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
 
@@ -113,7 +113,7 @@ def test_samples_of_the_held_out_half_are_never_shown(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
-def test_the_tables_list_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_list_every_kind_of_secret(capsys: pytest.CaptureFixture[str]) -> None:
     assert redaction.main(["--half", TUNE, "--each", "1"]) == 0
 
     printed = capsys.readouterr().out

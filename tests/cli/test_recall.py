@@ -43,7 +43,7 @@ def test_recall_without_a_question_returns_the_newest_memories(filled: Shell) ->
     assert [r["text"] for r in results] == ["Offset pagination caused timeouts at 1M rows"]
 
 
-def test_a_filter_narrows_the_answer(filled: Shell) -> None:
+def test_a_filter_option_limits_the_results_of_recall(filled: Shell) -> None:
     results = filled.run("recall", "--json", "type:antipattern pagination").json["results"]
 
     assert {r["metadata"]["type"] for r in results} == {"antipattern"}

@@ -134,7 +134,7 @@ def one(kept: Tiers, what: str) -> Kept:
     return record
 
 
-def test_a_note_is_stored_and_given_to_the_next_session(story: Story) -> None:
+def test_a_note_is_stored_and_shown_to_the_next_session(story: Story) -> None:
     rule = one(story.noted, RULE)
 
     assert (rule.type, rule.trust) == ("constraint", "user")

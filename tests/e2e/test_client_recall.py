@@ -103,7 +103,7 @@ def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
     assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
 
 
-def test_a_subagent_is_given_the_decision_and_its_parent_gets_it_only_once(beside: Result) -> None:
+def test_a_subagent_gets_the_decision_and_its_parent_gets_it_only_once(beside: Result) -> None:
     [subagent] = beside.requests("subagent")
     briefed = injected(subagent.text, "SubagentStart")
     assert any("PostgreSQL" in block for block in briefed)

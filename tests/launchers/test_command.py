@@ -131,7 +131,7 @@ def test_another_plugins_variables_are_not_taken_for_ours(ready: InstalledPlugin
     assert report["data"] == os.path.join(ready.home, ".claude", "memory-fabric", "runtime")
 
 
-def test_the_runtime_is_in_our_home_folder_when_no_plugin_is_installed(
+def test_without_an_installed_plugin_the_runtime_is_in_our_home_folder(
     ready: InstalledPlugin,
 ) -> None:
     home = os.path.join(ready.home, "fabric")

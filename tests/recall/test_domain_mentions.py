@@ -121,7 +121,7 @@ def test_a_prompt_that_mentions_a_domain_gets_its_memories_with_a_label(
     assert "legal_advisor" not in given.text
 
 
-def test_a_prompt_without_a_match_in_its_domain_gets_nothing(memory: Memory) -> None:
+def test_a_prompt_without_a_match_in_the_mentioned_domain_gets_no_memory(memory: Memory) -> None:
     text = "How do we run Kubernetes in the ops domain?"
 
     assert Fabric(memory, NOW).inject_for_prompt(text).text == ""

@@ -33,7 +33,7 @@ def texts(fabric: Fabric, question: str, **given: Any) -> list[str]:
     return sorted(hit.text for hit in answer.hits)
 
 
-def test_br19_metadata_filters_must_all_hold(fabric: Fabric) -> None:
+def test_br19_a_result_must_match_all_metadata_filters(fabric: Fabric) -> None:
     found = texts(fabric, "name", expert_domain="code_reviewer", project="frontend")
 
     assert found == ["Name branches after issues"]

@@ -105,12 +105,12 @@ def test_words_joined_by_punctuation_are_redacted_as_a_password(form: str, secre
     assert secret not in redact(text)
 
 
-def test_a_sentence_after_a_wallet_recovery_phrase_is_kept() -> None:
+def test_a_sentence_after_a_wallet_recovery_phrase_is_not_redacted() -> None:
     text = f"recovery phrase: {WORDS}\nAfterwards restart the scheduler."
 
     assert redact(text).endswith("\nAfterwards restart the scheduler.")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_text_that_only_looks_like_a_secret_is_kept(text: str) -> None:
+def test_text_that_only_looks_like_a_secret_is_not_redacted(text: str) -> None:
     assert redact(text) == text

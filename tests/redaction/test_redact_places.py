@@ -78,7 +78,7 @@ def test_a_weak_password_is_redacted_in_a_field_for_secrets(form: str, secret: s
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_a_text_that_only_mentions_a_secret_is_kept(text: str) -> None:
+def test_a_text_that_only_mentions_a_secret_is_not_redacted(text: str) -> None:
     assert redact(text) == text
 
 

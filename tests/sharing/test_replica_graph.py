@@ -126,7 +126,7 @@ def test_a_merge_of_entities_is_applied_for_other_members_too(ann: Home, bob: Ho
     assert list(names(bob)) == ["PostgreSQL"]
 
 
-def test_own_observations_stay_own_when_entities_are_merged(ann: Home, bob: Home) -> None:
+def test_own_observations_remain_own_after_a_merge_of_entities(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Postgres", "is 15"))
     synced(ann, bob)
     create(bob.memory, entity("PostgreSQL", "is 15"))

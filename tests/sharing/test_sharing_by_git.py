@@ -304,7 +304,7 @@ def test_share_on_lists_what_becomes_visible_and_what_hides_it(people: list[Pers
     assert ann.json("share", "on")["todo"] == []
 
 
-def test_files_changed_by_hand_are_kept(people: list[Person]) -> None:
+def test_files_of_sharing_that_the_user_changed_are_not_overwritten(people: list[Person]) -> None:
     ann, _ = people
     ann.works(REDIS)
     ignore = ann.project / LOCAL / ".gitignore"

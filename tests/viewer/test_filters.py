@@ -55,7 +55,7 @@ def test_a_filter_is_chosen_in_the_panel_and_removed_by_its_chip(open_page: Open
     expect(page.locator("#chips")).to_be_hidden()
 
 
-def test_dates_are_chosen_in_the_panel(open_page: Opener) -> None:
+def test_dates_can_be_chosen_in_the_filter_panel(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     page.keyboard.press("v")
 

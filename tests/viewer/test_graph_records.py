@@ -127,7 +127,7 @@ def test_records_can_be_filtered_by_kind_or_hidden(open_page: Opener) -> None:
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
 
 
-def test_the_list_matches_the_drawing_with_the_largest_group_first(open_page: Opener) -> None:
+def test_the_list_shows_the_drawn_groups_with_the_largest_first(open_page: Opener) -> None:
     page = open_page(islands(2).made(), "#/graph")
 
     page.keyboard.press("l")

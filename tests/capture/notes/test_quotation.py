@@ -91,7 +91,7 @@ def test_the_newest_prompt_that_contains_the_words_is_quoted() -> None:
 
 
 class TestWidening:
-    def test_a_short_prompt_is_kept_whole(self) -> None:
+    def test_a_quotation_from_a_short_prompt_is_shown_with_the_whole_prompt(self) -> None:
         prompt = "push straight to main every time?\n\nover my dead body"
 
         words = found("push straight to main every time", prompt).words
@@ -114,7 +114,7 @@ class TestWidening:
 
     @pytest.mark.parametrize("gap", ["\n", "\n\n"])
     @pytest.mark.parametrize("mark", ["-", "*", "2.", "•", "b)"])
-    def test_a_list_item_is_kept_with_its_introduction(self, gap: str, mark: str) -> None:
+    def test_a_quoted_list_item_is_shown_with_its_introduction(self, gap: str, mark: str) -> None:
         items = "\n".join(f"{mark} {FILLER}" for _ in range(9))
         prompt = f"{LONG}\n\nNever do these:{gap}{items}\n{mark} push straight to main\n\n{LONG}"
 
@@ -123,27 +123,27 @@ class TestWidening:
         assert "Never do these:" in words and f"{mark} push straight to main" in words
         assert len(words) < 600
 
-    def test_a_nested_list_item_is_kept_with_its_parent(self) -> None:
+    def test_a_quoted_nested_list_item_is_shown_with_its_parent(self) -> None:
         prompt = f"{LONG}\n\nGit:\n- forbidden is\n  - rebasing main\n  - push to main now\n{LONG}"
 
         words = found("push to main now", prompt).words
 
         assert "Git:" in words and "- forbidden is" in words
 
-    def test_a_list_item_is_kept_with_its_nested_items_and_the_next_item(self) -> None:
+    def test_a_quoted_list_item_is_shown_with_its_sub_items_and_the_next_item(self) -> None:
         prompt = f"{LONG}\n\n- push to main now\n  - but never on Fridays\n- that was a joke\n"
 
         words = found("push to main now", prompt).words
 
         assert "never on Fridays" in words and "that was a joke" in words
 
-    def test_a_list_item_is_kept_with_the_text_after_the_list(self) -> None:
+    def test_a_quoted_list_item_is_shown_with_the_text_after_the_list(self) -> None:
         items = "\n".join(f"- {FILLER}" for _ in range(5))
         prompt = f"{LONG}\n\n- push straight to main\n{items}\n\nWe must never do any of that.\n"
 
         assert "We must never do any of that." in found("push straight to main", prompt).words
 
-    def test_a_paragraph_is_kept_with_its_heading_or_introducing_line(self) -> None:
+    def test_a_quoted_paragraph_is_shown_with_its_heading_or_introduction(self) -> None:
         prompt = (
             f"{LONG}\n\n# Forbidden\n\n## Git\n\nOur rivals do this:\n\n{LONG}\n\n"
             f"push straight to main\n\n{LONG}"
@@ -153,7 +153,7 @@ class TestWidening:
 
         assert all(part in words for part in ("# Forbidden", "## Git", "Our rivals do this:"))
 
-    def test_a_paragraph_is_kept_with_the_sentences_before_and_after_it(self) -> None:
+    def test_a_quoted_paragraph_is_shown_with_the_sentences_around_it(self) -> None:
         prompt = (
             f"{LONG}\n\nThis is what the vendor wants.\n\nPush straight to main.\n\n"
             f"That is what we must never do.\n\n{LONG}"
@@ -163,7 +163,7 @@ class TestWidening:
 
         assert "This is what the vendor wants. Push straight to main. That is what" in words
 
-    def test_the_context_of_every_occurrence_of_the_words_is_kept(self) -> None:
+    def test_the_context_of_every_occurrence_of_a_quotation_is_stored(self) -> None:
         prompt = f"Please push straight to main.\n\n{LONG}\n\nNever push straight to main.\n"
 
         words = found("push straight to main", prompt).words

@@ -114,7 +114,7 @@ def test_the_assistant_cannot_store_a_dropped_candidate_again(shell: Shell, memo
     assert memory.find_records("1") == []
 
 
-def test_several_candidates_are_kept_and_dropped_at_once_and_undone_together(
+def test_accepting_and_dropping_several_candidates_is_undone_in_one_step(
     shell: Shell, memory: Memory
 ) -> None:
     one, two = hear(memory, "Never push to main"), hear(memory, "Use tabs in Makefiles")

@@ -132,7 +132,7 @@ def test_the_receipt_of_a_delivered_memory_shows_its_id(decided: Shell) -> None:
     assert checks["given and arrived"]["told"].endswith(": 1 time")
 
 
-def test_a_memory_that_was_given_but_never_arrived_is_a_fault_with_a_remedy(decided: Shell) -> None:
+def test_an_injected_memory_missing_from_the_transcript_is_a_fault(decided: Shell) -> None:
     session = Conversation(decided, "session-1")
     session.asks(ASKED, "I do not know.", delivered=False)
 

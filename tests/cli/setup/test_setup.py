@@ -157,7 +157,7 @@ def test_manually_added_hooks_are_found_and_removed(shell: Shell, settings: Path
         (b'{"hooks": 1}', 1),
     ],
 )
-def test_invalid_json_is_refused_with_the_line_number_and_kept(
+def test_invalid_json_is_refused_with_the_line_number_and_left_unchanged(
     shell: Shell, settings: Path, content: bytes, line: int
 ) -> None:
     settings.write_bytes(content)

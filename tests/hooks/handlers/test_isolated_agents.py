@@ -152,7 +152,7 @@ def test_two_isolated_agents_each_get_their_own_memories_for_the_same_words(
     assert max(len(legal), len(review)) <= 1200
 
 
-def test_an_agent_of_a_mapped_type_gets_its_domain_with_a_label(
+def test_an_agent_type_with_a_domain_gets_its_memories_with_a_label(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -174,7 +174,7 @@ def test_an_unmapped_agent_gets_memories_for_its_task(
     assert "ten years" in given and "Domain-Filtered" not in given
 
 
-def test_a_mapped_agent_without_memories_of_its_own_gets_nothing(
+def test_an_agent_whose_domain_has_no_memories_gets_none(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -317,7 +317,7 @@ def test_a_start_in_an_isolated_folder_shows_no_messages_from_outside(
     assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
 
 
-def test_records_of_a_session_interrupted_in_an_isolated_folder_stay_there(
+def test_records_of_a_session_in_an_isolated_folder_never_leave_its_domain(
     walled: SimulatedClient,
 ) -> None:
     outside = walled.environ["CLAUDE_PROJECT_DIR"]

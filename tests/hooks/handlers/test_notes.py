@@ -173,7 +173,7 @@ class TestTrust:
             "Tables ": "team",
         }
 
-    def test_user_and_assistant_are_told_if_a_note_is_for_this_project_only(
+    def test_user_and_assistant_see_if_a_note_is_for_this_project_only(
         self, client: SimulatedClient
     ) -> None:
         said = "Answer me in German, please, with short sentences"

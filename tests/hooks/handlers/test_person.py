@@ -88,7 +88,7 @@ def test_a_statement_about_oneself_applies_in_every_project(
 
 
 @pytest.mark.parametrize("said", ["My manager is on vacation.", "I am 2 minutes late."])
-def test_a_remark_in_passing_is_not_stored(client: SimulatedClient, said: str) -> None:
+def test_a_casual_remark_about_the_user_is_not_stored(client: SimulatedClient, said: str) -> None:
     client.prompt(said)
 
     assert client.records("1") == []

@@ -24,7 +24,7 @@ def in_memory_md(client: SimulatedClient) -> None:
 
 
 class TestSessionStart:
-    def test_br13_recent_decisions_are_given_once_per_session(
+    def test_br13_recent_decisions_are_injected_once_per_session(
         self, client: SimulatedClient
     ) -> None:
         for number in range(12):
@@ -143,7 +143,7 @@ class TestPrompt:
 
         assert "Recent Project Decisions" in context
 
-    def test_memories_of_another_project_are_never_given(self, client: SimulatedClient) -> None:
+    def test_memories_of_another_project_are_never_injected(self, client: SimulatedClient) -> None:
         noted(client)
         other = client.project.parent / "other" / "shop"
         (other / ".git").mkdir(parents=True)
@@ -182,7 +182,7 @@ class TestSubagents:
         assert "PostgreSQL" in context
         assert len(context) <= 1200
 
-    def test_records_in_memory_md_are_given_only_to_agents_that_do_not_load_it(
+    def test_records_in_memory_md_are_injected_only_if_an_agent_does_not_load_it(
         self, client: SimulatedClient
     ) -> None:
         in_memory_md(client)
@@ -287,7 +287,7 @@ def test_a_decision_is_injected_without_the_turn_that_stated_it(
     assert asked == ""
 
 
-def test_records_are_given_if_the_user_removed_memory_md(
+def test_records_are_injected_if_the_user_removed_memory_md(
     client: SimulatedClient,
 ) -> None:
     in_memory_md(client)

@@ -28,7 +28,7 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_deliberate_statement_is_stored_at_once_and_trusted_once_checked(
+def test_a_deliberate_statement_is_trusted_once_it_is_in_the_transcript(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
@@ -48,7 +48,7 @@ def test_a_deliberate_statement_is_stored_at_once_and_trusted_once_checked(
     assert record.id[-8:] in reply["systemMessage"]
 
 
-def test_a_request_for_work_is_not_stored(client: SimulatedClient) -> None:
+def test_a_prompt_that_requests_work_is_not_stored_as_a_record(client: SimulatedClient) -> None:
     reply = client.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
 
     assert client.records("1") == []

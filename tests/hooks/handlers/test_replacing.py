@@ -209,7 +209,7 @@ class TestToldOnce:
 
 
 class TestFeedback:
-    def test_feedback_on_notes_is_given_once_with_the_next_prompt(
+    def test_feedback_on_notes_is_shown_once_with_the_next_prompt(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
@@ -285,7 +285,7 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_the_characters_of_feedback_are_counted(self, client: SimulatedClient) -> None:
+    def test_the_tokens_of_feedback_on_notes_are_counted(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -294,7 +294,7 @@ class TestFeedback:
 
         assert told == [(len(line),)]
 
-    def test_feedback_on_forty_notes_has_at_most_300_characters(
+    def test_feedback_is_limited_to_300_characters_even_for_forty_notes(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("Go on, please.")

@@ -180,7 +180,7 @@ def test_old_tasks_are_not_offered(db: Database) -> None:
     assert waiting(db, since="2026-02") == ["t1"]
 
 
-def test_tasks_that_no_agent_takes_do_not_accumulate(db: Database) -> None:
+def test_tasks_that_no_agent_starts_with_do_not_accumulate(db: Database) -> None:
     for i in range(sessions.OPEN_TASKS_KEPT + 10):
         sessions.save_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
     left = waiting(db)
