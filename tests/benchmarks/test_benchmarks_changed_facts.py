@@ -16,7 +16,7 @@ OLD, NEW = f"- [note] {FACT.old}", f"- [note] {FACT.new}"
 MARKED = f"- [note · said before 1a2b3c4d] {FACT.old}"
 
 
-def test_there_are_enough_pairs_of_changed_facts_of_each_kind() -> None:
+def test_there_are_enough_changed_and_added_facts_in_four_languages() -> None:
     assert len(CHANGED) >= 40
     assert len({one.language for one in CHANGED}) == 4
     assert len(set(ADDITIVE)) >= 100

@@ -104,7 +104,7 @@ def test_an_overlong_line_is_skipped(machine: Machine) -> None:
     assert kept == [(ASKED,), (DONE,), ("I see.",)]
 
 
-def test_a_learned_session_stays_in_memory_after_the_client_deletes_it(machine: Machine) -> None:
+def test_a_session_stays_in_memory_after_the_client_deletes_it(machine: Machine) -> None:
     shop = machine.project("shop")
     first = machine.session(shop, ASKED, DONE, days_ago=29)
     machine.session(shop, "And now the customers.", "Done.", days_ago=2)

@@ -479,7 +479,7 @@ def test_an_unknown_project_is_reported_with_a_link_back(
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
-def test_a_single_project_is_shown_without_a_switcher(open_page: Opener, server: Canned) -> None:
+def test_a_single_project_has_no_list_to_choose_from(open_page: Opener, server: Canned) -> None:
     server.listed = [listed("shop-1", "shop", 11)]
 
     page = open_page.visit(server.address)

@@ -106,7 +106,7 @@ class TestWidening:
             ("Unless I say so, never push.\nPush straight to main only then.", "push straight to"),
         ],
     )
-    def test_a_long_prompt_is_cut_to_its_paragraph(self, paragraph: str, quotation: str) -> None:
+    def test_only_the_quoted_paragraph_is_stored(self, paragraph: str, quotation: str) -> None:
         words = found(f"{quotation} main", f"{LONG}\n\n{paragraph}\n\n{LONG}").words
 
         assert " ".join(paragraph.split()) in words

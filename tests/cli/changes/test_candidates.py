@@ -86,7 +86,7 @@ def test_repeated_candidates_come_first_then_the_newest(shell: Shell, memory: Me
     assert "(said again in 2 other sessions)" in shell.run("candidates").out
 
 
-def test_keeping_a_candidate_makes_it_a_record_of_the_user(shell: Shell, memory: Memory) -> None:
+def test_accepting_a_candidate_makes_it_a_user_record(shell: Shell, memory: Memory) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--keep", id_[-8:])

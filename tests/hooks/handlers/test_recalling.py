@@ -264,7 +264,7 @@ class TestCompaction:
         assert "PostgreSQL" in context
         assert len(context) <= 3000
 
-    def test_a_memory_may_be_given_again_after_a_compaction(self, client: SimulatedClient) -> None:
+    def test_a_compaction_allows_repeated_injections(self, client: SimulatedClient) -> None:
         noted(client)
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
         client.fire("PreCompact", "session-2", trigger="auto", custom_instructions=None)

@@ -262,7 +262,7 @@ class TestFeedback:
 
         assert "On this before" not in client.feedback()
 
-    def test_a_turn_that_is_read_twice_gives_feedback_once(self, client: SimulatedClient) -> None:
+    def test_notes_that_are_read_twice_get_feedback_once(self, client: SimulatedClient) -> None:
         line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
         client.prompt("Go on, please.")
         client.stop(line)
@@ -285,7 +285,7 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_the_tokens_of_feedback_on_notes_are_counted(self, client: SimulatedClient) -> None:
+    def test_the_characters_of_feedback_count_as_a_cost(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()

@@ -102,7 +102,7 @@ def test_only_an_assent_counts_as_agreement_to_a_proposal(
     assert "Postgres" not in memory_file(client)
 
 
-def test_a_kept_candidate_includes_the_words_after_its_sentence(client: SimulatedClient) -> None:
+def test_an_accepted_candidate_has_the_words_after_its_sentence(client: SimulatedClient) -> None:
     filler = "The report lists what the customers of the shop have asked for this year. " * 9
     turn = "That at least is what the old handbook says, and it is wrong."
     said = "Don't ever touch the generated files of the parser."

@@ -266,7 +266,7 @@ def test_a_repeated_record_stores_the_present_state_of_its_file(
     assert changed(memory, record) == {}
 
 
-def test_a_kept_candidate_saves_the_present_state_of_its_file(world: World, memory: Memory) -> None:
+def test_accepting_a_candidate_stores_its_files_state(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.", confidence=0.4)
     assert record.status == "candidate"
     touch(world.project / API, "page = 2\n")
