@@ -1,7 +1,7 @@
 """Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules prefer
 missing a change to inventing one. The statements must differ only in the value, and their subject
-must have only one at a time: a number, a day, a name, a kind, a place or a purpose. Prohibitions do
-not replace each other; neither do listed paths, commands, tools, environments and people.
+must have only one value at a time: a number, day, name, kind, place or purpose. Prohibitions do not
+replace each other, and neither do listed paths, commands, tools, environments and people.
 """
 
 from collections.abc import Collection, Sequence
@@ -169,7 +169,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     )
     if not is_name:
         return bool(behind or all(units))
-    # "requires Node 18" and "listens on port 8080" state a value; "Open port 80" does not.
+    # "requires Node 18" and "listens on port 8080" give a measure; "Open port 80" does not.
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)

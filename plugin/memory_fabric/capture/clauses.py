@@ -122,8 +122,8 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Return the first clause of a sentence with its reason and rejected alternatives. `end` is the
-    offset at which the opening phrase of the statement ends.
+    """Return the first clause of a sentence with its reason and rejected alternatives. The end of
+    the clause is searched from the offset `end` on.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))

@@ -23,7 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# At most this many matches are compared. Rare words rank records on the same subject high.
+# At most this many matches are compared; those that share rare words come first.
 MAX_LOOKED_AT = 30
 # Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
@@ -35,7 +35,7 @@ _CLAUSES = (
 # Words that allow two opposite statements to be true together: a time limit, a trial, an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that can be the subject of a choice. Too many records share a component.
+# Types of entities that a choice can be about; too many records share a component.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
 # The share and the number of the shorter record's words that both records must contain. More words
 # are required unless both records mention known technologies.

@@ -37,7 +37,7 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A pattern of statements, the words of which a match has at least one, and record fields."""
+    """A pattern of statements: words that a match contains, expressions, and record fields."""
 
     name: str
     words: tuple[str, ...]
@@ -79,7 +79,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of forms and of cues that suffice alone: ASCII words, then other words."""
+    """Return the words of all forms and of each sufficient cue: ASCII words, then other words."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":

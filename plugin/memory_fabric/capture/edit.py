@@ -106,7 +106,7 @@ def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        # This may be the name of a turn, an entity or a change instead of a record.
+        # The given name may be that of a turn, an entity or a change instead of a record.
         if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
             message = f"{name!r} is an entity, which has no wording of its own."
             remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."

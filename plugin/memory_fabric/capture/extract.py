@@ -57,13 +57,14 @@ _KINDS = frozenset(
 # Verbs whose object, right after them, is the chosen option: "use X", "pick X".
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs for a change from one technology to another, which is the verb's object.
+# Verbs for a change to another technology, which is their object: "switch to X".
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
 # Other phrases that choose a name, whose position is marked by `_AT`: it opens a sentence before a
-# purpose or a service, or a passive verb follows. In German, and without spaces, verbs come last.
+# purpose or a service, or is the subject of a passive verb. In German and CJK, verbs come last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# Words between two names, and the relation from the first name to the second, or backwards.
+# Words between two names, mapped to the relation that they state between the names; in BACKWARD,
+# the relation is from the second name to the first.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")

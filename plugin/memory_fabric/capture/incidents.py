@@ -46,7 +46,7 @@ class Step(NamedTuple):
 class Failure(NamedTuple):
     """A failing command, its error if informative, the `files` changed since, and the user's
     description (`symptom`). `passes` means that the same work passed with another command.
-    `is_over` means that it did, or that the assistant's answer reports no remaining failure.
+    `is_over` is True if it `passes`, or if the assistant's answer reports no remaining failure.
     """
 
     command: Command
@@ -126,7 +126,7 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence that describes the symptom, preferably one with a word of the error."""
+    """Return the sentence that describes the symptom, if possible with words of the error."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}

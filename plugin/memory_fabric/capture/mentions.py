@@ -288,9 +288,9 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each of these names for which the text gives other names to those other names. A short
-    form counts if the text has "name (short form)" or "short form (name)", or if the text contains
-    it and the vocabulary maps it to the name.
+    """Map each of these names to the other names that the text gives it; names without any are left
+    out. A short form counts if the text has "name (short form)" or "short form (name)", or if the
+    text contains it and the vocabulary maps it to the name.
     """
     canonical = vocabulary.canonical
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}

@@ -38,7 +38,7 @@ _ENDINGS = (
     ("er", "e"), ("ers", "e"), ("ation", "e"), ("ness", ""), ("ment", ""), ("able", "e"),
     ("ion", "e"), ("n't", ""), ("'t", ""), ("'re", ""),
 )  # fmt: skip
-# Articles left before a replacement: "our a place office" becomes "our place office".
+# A word before the replacement makes its article superfluous: "our a place office".
 _DOUBLED = re.compile(
     r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
     r"an? (place|host|company)\b",

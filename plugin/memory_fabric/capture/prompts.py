@@ -181,7 +181,7 @@ def _is_numbered(line: str) -> bool:
 
 
 def _names_something(said: str, at_least: int) -> bool:
-    """Return True if a text has enough content words and no pronoun refers to another sentence."""
+    """Return True if a text has enough words with content, and is clear without other sentences."""
     if any(word in said for word in _DEICTIC):
         return False
     naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS

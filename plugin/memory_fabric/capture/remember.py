@@ -33,8 +33,8 @@ def state(
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated deliberately; return the stored record, and True if it is
     new. Only the records with the ids in `instead_of` are closed, if the trust of the new record
-    allows it. The records in `against`, which it contradicts, remain current; None searches for
-    them. An `echo` does not count as an occurrence. `at` is the time of a past statement. The
+    allows it. Records that it contradicts (`against`; if None, they are searched for) remain
+    current. An `echo` does not count as an occurrence. `at` is the time of a past statement. The
     returned record is None if it was forgotten, is too uncertain, or states only a secret.
     """
     if "[redacted: " in record.what:

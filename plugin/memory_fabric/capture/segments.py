@@ -15,7 +15,7 @@ MAX_CHARS = 65536
 # A longer sentence is pasted data, not a statement; later expressions rely on this limit.
 MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # a line this long without an end mark was wrapped by an editor
-_WRAPPED_LOWER_FROM = 30  # so was one this long, if the next begins in lower case
+_WRAPPED_LOWER_FROM = 30  # a shorter line too, if the next is in lower case
 _QUOTED_FROM_WORDS = 9  # longer quotations are other people's text, shorter ones are names
 
 # The marker with which `redact` replaces private text; the marker is not a statement.

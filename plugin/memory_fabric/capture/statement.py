@@ -19,7 +19,7 @@ from memory_fabric.text import STOPWORDS, name_key
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # The confidence of records that hooks derive from events: incidents and summaries of sessions.
 BASE = 0.5
-# A reason raises the confidence by this step, but never to that of the next class.
+# A stated reason raises the confidence by this step, but not up to the next class.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
 # The first marker in the text decides; at the same position, the first type in this list.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()

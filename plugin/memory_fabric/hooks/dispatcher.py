@@ -305,8 +305,8 @@ def finish(outcome: Outcome, *, delivered: bool) -> None:
     """Run the tasks after the reply, and close the memory unless the user waits for the event."""
     tasks = outcome.receipts if delivered else ()
     # Closing merges the write-ahead log into its database, which is too slow while the user waits.
-    # Only then is it skipped: the process is about to end, which releases the files as well, and a
-    # later Stop closes the databases.
+    # A hurried hook skips this: the end of its process releases the files as well, and Stop closes
+    # the databases.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# What must be on for a handler: recall, capture, either of them, capture and a forward target, or
-# capture and a link to a shared log.
+# The switch that must be on for a handler: recall; capture; either of them; capture with a forward
+# target; or capture with a link to a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers of tool events that are imported and called only for these tools. If memory has nothing
 # for these tools, hooks/launch starts no process (store.home.launch_marks).
@@ -115,8 +115,8 @@ HANDLERS: Mapping[str, Entry] = {
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The minimum time for the work itself, even if Python started slowly from a cold disk.
 LEAST_WORK_S = 0.1
-# Additional seconds after the reply: of wall-clock time, of it after a prompt (where the client
-# waits longest), and of CPU time.
+# Additional seconds after the reply: wall-clock time; wall-clock time after a prompt, whose client
+# waits longest; and CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 

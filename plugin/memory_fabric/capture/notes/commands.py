@@ -24,7 +24,7 @@ MAX_SHOWN_CHARS = 160
 MAX_MEANT = 3
 # A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
-# The sources of notes. A note and the deletion of a statement that it replaced are one change.
+# Sources of notes. Adding a note and deleting the statement it replaces count as one change.
 NOTING = ("assistant", "compaction")
 
 

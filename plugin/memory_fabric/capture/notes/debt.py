@@ -14,7 +14,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# How many candidates a session shows, and how often each is shown; repetitions of it allow more.
+# How many candidates a session shows, and how often each is shown (repeated ones more often).
 MAX_SHOWN, MAX_TIMES = 3, 2
 # Sources of SessionStart at which the debt is shown.
 SOURCES = ("startup", "clear")
@@ -54,7 +54,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids for the ledger, which records that this debt was shown."""
+        """Return the names under which the ledger records that this debt was shown."""
         pairs = (*self.contradictory, *self.asked)
         records = (*self.candidates, *(new for new, _ in pairs))
         closed = (CLOSED + old.id for old, *_ in self.closed)

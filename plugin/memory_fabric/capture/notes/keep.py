@@ -38,8 +38,8 @@ NOTED = "noted"
 class Said(NamedTuple):
     """The prompts that the user typed in a session, newest first, and the assistant's message
     `before` the newest prompt. If `checked` is False (an unattended or SDK session), no quotation
-    earns the user's trust. `at` is the time of the notes if they are older. `is_past` notes of an
-    old session keep this time, and do not close records that were stated later.
+    earns the user's trust. `at` is the time of the notes if they are older. `is_past` means that
+    they are from an old session, so that they do not close records that were stated later.
     """
 
     prompts: tuple[Prompt, ...] = ()
@@ -70,7 +70,7 @@ class Earned(NamedTuple):
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return the evidence of a note: its kind, its fields, and what the user did not type."""
-        # Of the staged prompts, only the quoted prompt counts: it is checked before it earns trust.
+        # Of the prompts not yet checked, only the quoted one counts: trust depends on its check.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when

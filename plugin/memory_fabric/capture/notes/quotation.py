@@ -83,9 +83,8 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """The sentences of a prompt and, in `joined`, its tokens without separators ("don't" is
-    `dont`). `borders` are the offsets in `joined` at which tokens end; `starts` are those of
-    sentences.
+    """The sentences of a prompt. `joined` has its tokens without separators ("don't" is `dont`);
+    `borders` are the offsets of token ends in `joined`, and `starts` the offsets of sentences.
     """
 
     sentences: tuple[_Sentence, ...]

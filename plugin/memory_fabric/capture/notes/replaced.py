@@ -71,10 +71,10 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return a list with the current record that `name` means; empty if that is uncertain. The text
-    of a record means this record; other words mean the record most of whose rare words are in
-    `name` or in the note's `text`. With `surely`, the record must contain all words of `name` and
-    deny the same.
+    """Return a list with the current record that `name` means; empty if that is uncertain. A
+    record's own text means that record. Other words mean the record most of whose rare words are in
+    `name` or in the note's `text`. With `surely`, all words and denials of `name` must be in the
+    record.
     """
     id_ = id_in(name)
     if id_:

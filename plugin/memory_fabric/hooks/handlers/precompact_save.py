@@ -20,8 +20,8 @@ TAIL_BYTES = 2 << 20
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Save the conversation before a compaction: the new part of the transcript, like Stop, and a
     checkpoint made from the end of the transcript. Replies with one sentence that asks the
-    summariser for notes, unless notes are not wanted in this session. The compaction of a
-    subagent's context makes no checkpoint.
+    summariser for notes, if notes are requested in this session. The compaction of a subagent's
+    context makes no checkpoint.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)

@@ -23,9 +23,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the bound rules before a command or a change of a file, by a refusal, a question or
     context. A rule is shown, or asks the user, once per session and agent. It asks again about a
     call that cannot be undone, and after the user declined a call to which it applies. A rule's
-    first refusal is recorded before it is sent: if that fails, the rule is only added as context,
-    because it would refuse every time. A rule with `First:` has no effect once that command has
-    passed. When that pass no longer counts, the rule refuses one more call.
+    first refusal is recorded before it is sent. If that fails, the rule is only added as context,
+    because it would otherwise refuse every time. A rule with `First:` has no effect once that
+    command has passed; when that pass no longer counts, the rule refuses one more call.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]

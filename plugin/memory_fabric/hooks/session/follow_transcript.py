@@ -174,7 +174,7 @@ def reader_of(client: Client) -> Read:
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the notes that determine the session's domain; empty if domains are not used."""
+    """Return the notes that determine the session's domain, or {} if domains are not used."""
     launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
         launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}

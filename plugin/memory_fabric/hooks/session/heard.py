@@ -29,7 +29,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# A sentence may change a record if their shares of common words add up to at least this.
+# The least sum of two shares, of the record's and of the sentence's common words, for a change.
 MEANT = 0.6
 # A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
@@ -92,8 +92,8 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store the explicit statements of a prompt. Return the cue for the assistant ('' if notes are
-    off) and the new records. `staged` is the time of a prompt that is still staged.
+    """Store the explicit statements of a prompt. Return the cue for the assistant ('' if it is not
+    asked for notes) and the new records. `staged` is the time of a prompt that is not checked yet.
     """
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):

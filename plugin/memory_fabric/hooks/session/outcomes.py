@@ -25,7 +25,7 @@ from memory_fabric.text import STOPWORDS, stem, words
 
 # At most this many characters of a tool's input or output, and of a turn's answers, are read.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# A sentence refers to a decision by this share of its words, with this many that are unprompted.
+# A sentence mentions a decision if it has this share of its words, this many of them unprompted.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
 # A call applies a fix if it contains at least this many words of the fix that the failure lacks.
 APPLIED_WORDS = 2

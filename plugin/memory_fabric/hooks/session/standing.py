@@ -101,7 +101,7 @@ def _open(memory: Memory, sign: str) -> list[Record]:
 
 
 def _own(memory: Memory) -> list[Record]:
-    """Return the newest lasting records and facts; at MAX_READ, also pinned and user's records."""
+    """Return the newest lasting records and facts; at the limit, add pinned and user records."""
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     if len(records_read) == MAX_READ:

@@ -202,7 +202,7 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn with the session it belongs to, and if it is new to memory or of this session."""
+    """A turn, the session it belongs to, and two flags: new to memory, of the current session."""
 
     turn: Turn
     owner: str
