@@ -150,8 +150,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if the home lacks the project's folder, or memory lacks journal records.
-    """
+    """Add a notice, once, if the home lacks the project's folder or memory lacks journal lines."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
