@@ -383,6 +383,7 @@ class Query(NamedTuple):
 
     `past` is True if the question is about an earlier state, so that superseded records may answer
     it. A text with an `excluded` word is no result; a text with an `unasked` word is ranked lower.
+    `spans` are periods around an event that it mentions, as (first day, first day after).
     `asked` is the question without filters and exclusions. `unread` are sentences for the user
     about words that look like filters but are none.
     """
@@ -402,6 +403,7 @@ class Query(NamedTuple):
     excluded: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
     asked: str = ""
+    spans: tuple[tuple[str, str], ...] = ()
     unread: tuple[str, ...] = ()
 
 

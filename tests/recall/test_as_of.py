@@ -152,6 +152,44 @@ def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_i
 
 
 @pytest.mark.parametrize(
+    ("question", "period"),
+    [
+        ("order archive before the migration", ("0001-01-01", "2026-02-03")),
+        ("order archive until we moved to Postgres", ("0001-01-01", "2026-02-03")),
+        ("order archive after the move to Postgres", ("2026-02-03", "9999-12-31")),
+        ("order archive since Postgres", ("2026-02-03", "9999-12-31")),
+        ("order archive before the rewrite", None),
+        ("order archive before Monday", None),
+        ("order archive since last week", None),
+        ("order archive after 2025", None),
+        ("order archive before", None),
+        ("what holds the order archive?", None),
+    ],
+)
+def test_a_question_about_a_recorded_event_asks_for_the_time_before_or_after_it(
+    memory: Memory, question: str, period: tuple[str, str] | None
+) -> None:
+    archive(memory)
+
+    query = Fabric(memory, NOW).recall(question).query
+
+    assert query.spans == ((period,) if period else ())
+
+
+def test_the_record_of_the_time_before_or_after_an_event_is_the_first_result(
+    memory: Memory,
+) -> None:
+    old, new = archive(memory)
+    fabric = Fabric(memory, NOW)
+
+    before = fabric.recall("order archive before the migration")
+    after = fabric.recall("order archive after the move to Postgres")
+
+    assert before.hits[0].id == f"record:{old.id}"
+    assert after.hits[0].id == f"record:{new.id}"
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("2026-01-15", "2026-01-15T23:59:59.999Z"),

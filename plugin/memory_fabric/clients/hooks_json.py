@@ -1,7 +1,5 @@
 """Edits of a client's JSON file that add memory-fabric's hooks or server, or remove only them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -29,7 +27,7 @@ class Edited(NamedTuple):
     text: str
     edits: tuple[Edit, ...] = ()
 
-    def then(self, edit: Edit) -> Edited:
+    def then(self, edit: Edit) -> "Edited":
         """Return the text and edits after one more edit."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 

@@ -2,8 +2,6 @@
 up, drop weak hits, and score the sessions that a message continues.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

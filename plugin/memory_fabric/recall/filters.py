@@ -4,8 +4,6 @@ A result must match each field's filter, that is, one of the values of the field
 filtered both in the question and separately, a result must match both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ The floor is absolute. It counts the rare words that a memory shares with the pr
 compares memories with each other, so nothing is injected if the store has no answer.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
@@ -111,7 +109,7 @@ class Floor:
         part, part_hits = self._part(nearest)
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
-    def _part(self, text: str) -> tuple[Part, Mapping[str, Hit]]:
+    def _part(self, text: str) -> tuple["Part", Mapping[str, Hit]]:
         """Return a sentence's requirements, and the hits by id, with their coverage of it."""
         if text not in self._parts:
             sentence = parse(text, plain=True)

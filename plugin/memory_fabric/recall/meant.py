@@ -1,25 +1,44 @@
-"""Names that words of a question mean, by an alias or with a spelling mistake.
+"""Names that words of a question mean, by an alias or with a spelling mistake, and the time before
+or after an event that a question mentions ("before the migration").
 
 A word is a misspelt name only if it is neither in the memory's texts nor an ordinary word, and
 exactly one known name is near enough. Words of five letters may differ by one edit (a letter added,
 removed or replaced, or two letters swapped), words of eight letters by two.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from memory_fabric.language.concepts import WEAK
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.language.concepts import WEAK, stems_of
+from memory_fabric.language.times import MONTHS, WEEKDAYS
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Query
 from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.store.queries.reader import Reader
-from memory_fabric.text import STOPWORDS
+from memory_fabric.store.queries.search import EVERYTHING, Candidate
+from memory_fabric.text import STOPWORDS, stem, words
 
 # Shorter words would be near to too many other words.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
 # The maximum number of unknown words of a question for which names are looked up.
 MAX_ASKED = 6
 _COMMON = WEAK | STOPWORDS
+# Longer questions are not searched for an event; its name is in the next few words.
+MAX_DATED_CHARS, MAX_EVENT_WORDS, MAX_REPORTS = 500, 6, 12
+_BEFORE, _AFTER = frozenset(("before", "until")), frozenset(("after", "since"))
+# Each kind of event, with the words in which questions and records mention it.
+_EVENTS = (
+    frozenset(
+        "migration migrate migrated migrating move moved moving switch switched switching "
+        "changeover transition replacement replaced replaces".split()
+    ),
+    frozenset("incident outage crash failure downtime postmortem".split()),
+    frozenset("rewrite rewrote rewritten refactoring refactored refactor redesign".split()),
+    frozenset("upgrade upgraded upgrading update bump bumped".split()),
+    frozenset("release released launch launched deploy deployed rollout".split()),
+)
+_DATES = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month", "year", "last"))
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
@@ -52,6 +71,47 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
             names[word] = name
     hints = tuple(dict.fromkeys((*query.entity_hints, *names.values())))
     return query._replace(entity_hints=hints, meant=tuple(names.items()))
+
+
+def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
+    """Add the period before or after an event that the question mentions and a record reports: the
+    first record about an event with a name, else the latest. Raises DeadlinePassed.
+    """
+    asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
+    cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))
+    mentioned = asked[cue + 1 : cue + 1 + MAX_EVENT_WORDS]
+    if not mentioned or any(word in _DATES or word.isdigit() for word in mentioned[:2]):
+        return query
+    kinds = [kind for kind in _EVENTS if kind & set(mentioned)]
+    known = _COMMON.union(*kinds)
+    names = {
+        word: TECHNOLOGIES.get(word, word).lower()
+        for word in mentioned
+        if word in TECHNOLOGIES or not (len(word) == 1 or {word, stem(word)} & known)
+    }
+    spellings = dict.fromkeys((*names, *names.values(), *sorted(frozenset().union(*kinds))))
+    for reader in readers if spellings else ():
+        try:
+            reports = reader.records([list(spellings)], MAX_REPORTS, EVERYTHING, session)
+        except DeadlinePassed:
+            raise
+        except FabricError:
+            continue  # the search itself reports the failure
+        days = sorted(
+            r.timestamp[:10] for r in reports if r.timestamp and _reports(r, kinds, names)
+        )
+        if days:
+            day = days[0] if names else days[-1]
+            period = ("0001-01-01", day) if asked[cue] in _BEFORE else (day, "9999-12-31")
+            return query._replace(spans=(*query.spans, period))
+    return query
+
+
+def _reports(record: Candidate, kinds: Sequence[frozenset[str]], names: Mapping[str, str]) -> bool:
+    entities = " ".join(record.metadata.get("entities", ()))
+    stems = stems_of(f"{record.text} {record.metadata.get('why') or ''} {entities}")
+    has_names = all({stem(word), stem(name)} & stems for word, name in names.items())
+    return has_names and all(any(stem(word) in stems for word in kind) for kind in kinds)
 
 
 def edits(one: str, other: str, most: int) -> int:

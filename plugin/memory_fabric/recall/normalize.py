@@ -3,8 +3,6 @@
 `metadata["coverage"]` is the share of the question's weight that the text covers (`relevance`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every text can be parsed: a part without a special meaning is read as words to search for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -12,7 +12,7 @@ from memory_fabric import models
 from memory_fabric.models import Answer, Filters, Hit, Query, Record
 from memory_fabric.recall import inject, normalize, rank, render, retrieve
 from memory_fabric.recall.floor import RARE, rare_terms
-from memory_fabric.recall.meant import with_names_meant
+from memory_fabric.recall.meant import dated, with_names_meant
 from memory_fabric.recall.parse import parse, readable
 from memory_fabric.recall.render import mark_hits, mark_stale, newer_first
 from memory_fabric.recall.request_context import RequestContext
@@ -90,6 +90,7 @@ class Fabric(RequestContext):
         readers = inner.memory.readers()
         sought = with_names_meant(with_rarest_terms(sought, readers, EVERY_SOURCE), readers)
         if query.terms or query.entity_hints or query.phrases:
+            sought = dated(sought, readers, session)
             answer = inner._answer(sought, limit, session, explain=explain)
         else:
             answer = inner._newest(sought, limit, session)

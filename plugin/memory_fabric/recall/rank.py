@@ -4,8 +4,6 @@ Recency decides only between the most relevant hits. A clearly less relevant hit
 because irrelevant hits of today would else rank above an old exact answer (docs/decisions/0019).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol

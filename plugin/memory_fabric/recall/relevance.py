@@ -8,8 +8,6 @@ session or entity), and of the request (a name, a time, a kind of answer).
 depend on bm25, which is about 0 in stores of a few rows, so floors use `covered`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -282,6 +280,7 @@ def _add_groups(measured: Sequence[Measured]) -> None:
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
     names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = times.ranges(query.asked, now) if times.may_name_time(query.asked) else ()
+    spans = (*spans, *query.spans)
     unasked = frozenset(map(stem, query.unasked))
     # A long text is not a question just because it contains "who" or "when".
     answer_type = query.answer_type if len(query.asked) <= MAX_QUESTION_CHARS else ""

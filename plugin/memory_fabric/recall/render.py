@@ -3,8 +3,6 @@
 The same hits always give the same text, which never exceeds its budget.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ along relations in the graph.
 A failing source is reported and skipped; only DeadlinePassed ends the search.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial

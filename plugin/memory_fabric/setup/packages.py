@@ -14,8 +14,6 @@ bin/memory-fabric runs this file as a script by the bare interpreter (`python -I
 --run`), so modules other than `os` and `sys` are imported late.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ another user committed is tracked by git even if it is ignored. Records of a use
 are then stored in home. Records also wait in home while the shared file has conflict markers.
 """
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric.models import Project

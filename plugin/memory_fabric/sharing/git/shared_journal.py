@@ -2,8 +2,6 @@
 users' records in it are imported and counted, and can be deleted again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

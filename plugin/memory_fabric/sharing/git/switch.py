@@ -1,7 +1,5 @@
 """The switch that shares a project's records. It is stored in home, never in the repository."""
 
-from __future__ import annotations
-
 import os
 
 from memory_fabric.store import files

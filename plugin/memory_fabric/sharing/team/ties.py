@@ -11,8 +11,6 @@ and the start of the exchange by a hook.
 This module neither uses the network nor imports packages of the extra; the detached process does.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -133,7 +131,7 @@ class Outcome(NamedTuple):
     unread: int = 0
     again: str = ""
 
-    def plus(self, other: Outcome) -> Outcome:
+    def plus(self, other: "Outcome") -> "Outcome":
         """Return an outcome with the sums of the counts of both."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self._fields[:-1]}
         return Outcome(**sums, again=self.again or other.again)
