@@ -68,6 +68,8 @@ def test_what_sounds_settled_is_heard_with_its_kind(prompt: str, kind: str) -> N
         "Should we always use transactions?",
         "Can you show me the last diff",
         "I get an error: column does not exist",
+        "Start with task 4. There is no need to stop after each subtask. Go on until it is done.",
+        "No need to wait for me",
         "Füge einen Spinner hinzu",
         "Agrega un botón a la página de pedidos",
         "テストを実行して",
