@@ -383,7 +383,7 @@ class Query(NamedTuple):
 
     `past` is True if the question is about an earlier state, so that superseded records may answer
     it. A text with an `excluded` word is no result; a text with an `unasked` word is ranked lower.
-    `spans` are periods around an event that it mentions, as (first day, first day after).
+    `spans` are periods before or after its events, as (first day, first day after).
     `asked` is the question without filters and exclusions. `unread` are sentences for the user
     about words that look like filters but are none.
     """

@@ -74,8 +74,8 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
-    """Add the period before or after an event that the question mentions and a record reports: the
-    first record about an event with a name, else the latest. Raises DeadlinePassed.
+    """Add the period before or after an event that the question mentions and a record reports. If
+    several do, the first counts for an event with a name, else the latest. Raises DeadlinePassed.
     """
     asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
     cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))

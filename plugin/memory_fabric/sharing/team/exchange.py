@@ -31,7 +31,7 @@ from memory_fabric.store.schema import IS_ORPHAN
 # Maximum numbers of operations in a batch, which is merged in one transaction that blocks hooks.
 # The larger one is for the first reading of a log, which rarely happens during a session.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
-# The beginning of the request of a purge that a log demanded.
+# Prefix of the request of a purge that the log demanded, not the user.
 ERASED = "erased in the log: "
 # The counts that an outcome takes over from the result of a merge.
 _MERGED = ("applied", "conflicts", "asked", "unread")
@@ -240,7 +240,7 @@ class Exchange:
 
 
 def _complete_erasure(memory: Memory) -> None:
-    """Complete an erasure during which an earlier exchange was killed; leave a user's own purge."""
+    """Complete an erasure that a killed exchange began, but not a purge that the user began."""
     if not os.path.exists(os.path.join(memory.settings.home, PURGING)):
         return
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
