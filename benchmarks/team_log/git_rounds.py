@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 from ast import literal_eval
 from collections import Counter
@@ -259,7 +260,8 @@ class GitRounds(Rounds):
 
     def _made_again(self) -> None:
         """Delete the repository, and make an empty one."""
-        subprocess.run(["rm", "-rf", self._repository], check=True)
+        while os.path.exists(self._repository):  # children of a killed git may still write to it
+            shutil.rmtree(self._repository, ignore_errors=True)
         self._make()
         self._saved = {}
         self.counts["repository made again"] += 1

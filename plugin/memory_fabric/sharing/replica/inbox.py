@@ -250,11 +250,9 @@ class _Batch:
         before = heads.current(self._own_at(head.key))
         for sibling in self._at(head.key):
             # An equal statement may have been made here before this operation was read.
-            repeats = sibling.is_own and _is_unknown(sibling) and sibling.value == value
+            repeats = sibling.is_own and _is_repeated(sibling, operation, value)
             unproved = sibling.state == heads.THEIRS and sibling.author == operation.author
-            if (repeats and head.op_id not in sibling.base) or (
-                unproved and sibling.op_id in head.base
-            ):
+            if repeats or (unproved and sibling.op_id in head.base):
                 self._drop(sibling)
         if self._add(head, self._own_at(head.key)):
             self._mine.setdefault(head.key, before)
@@ -280,7 +278,7 @@ class _Batch:
             return False
         value = heads.text_of(statements.own_fields(operation.kind, operation.key, operation.value))
         register = self._at(operation.key)
-        same = [sibling for sibling in register if _is_unknown(sibling) and sibling.value == value]
+        same = [sibling for sibling in register if _is_repeated(sibling, operation, value)]
         if not value or not same:
             return False
         before = [o for o in register if not o.is_own and o.op_id in operation.base]
@@ -380,9 +378,10 @@ class _Batch:
             others.show(self._c, heads.of_keys(self._c, again), {}, project, self._by)
 
 
-def _is_unknown(head: Head) -> bool:
-    """Return True for an own operation that the user's other machines cannot have read yet."""
-    return head.state == heads.WAITING and head.payload != heads.AGAIN
+def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
+    """Return True if an operation states and replaces all that an own, unsent head does."""
+    is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
+    return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 
 
 def _is_known(operation: TeamOperation) -> bool:
