@@ -12,7 +12,7 @@ from memory_fabric import models
 from memory_fabric.ids import checksum
 from memory_fabric.models import CONTRADICTS, OTHERS, Entity, Json, Payload, Record, Relation
 from memory_fabric.store.database import Database, Values
-from memory_fabric.store.queries.conditions import OF_SESSION, marks
+from memory_fabric.store.queries.conditions import OF_SESSION, chunks, marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
@@ -93,26 +93,21 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     encoded, sightings = json.dumps(body, ensure_ascii=False), max(1, len(sessions))
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
-    connection.execute(
-        f"INSERT INTO records ({', '.join(columns)}) VALUES ({marks(columns)}) "
-        f"ON CONFLICT (id) DO UPDATE SET {changes}",
-        [*(whole[name] for name in COLUMNS), *searched, encoded, sightings],
-    )
+    inserted = f"INSERT INTO records ({', '.join(columns)}) VALUES ({marks(columns)})"
+    values = [*(whole[name] for name in COLUMNS), *searched, encoded, sightings]
+    connection.execute(f"{inserted} ON CONFLICT (id) DO UPDATE SET {changes}", values)
 
 
 def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -> list[Stored]:
     """Return records that match the condition, newest first, with the sessions that stated each."""
-    rows = c.execute(
-        f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
-        (*values, limit),
-    ).fetchall()
-    return [_of_row(row) for row in rows]
+    newest = "ORDER BY created_at DESC, seq DESC LIMIT ?"
+    query = f"SELECT {_SELECT} FROM records WHERE {where} {newest}"
+    return [_of_row(row) for row in c.execute(query, (*values, limit)).fetchall()]
 
 
 def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Record]:
     """Yield the records that have one of these values in a column; read them in chunks."""
-    for start in range(0, len(values), CHUNK):
-        some = values[start : start + CHUNK]
+    for some in chunks(values, CHUNK):
         where = f"{column} IN ({marks(some)})"
         yield from (record for record, _ in find(database.connection, where, tuple(some), -1))
 
@@ -126,9 +121,7 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return current records of these types that match the full-text query, best first: up to
-    `limit` of this user, then as many of others. With `candidates`, include candidate records.
-    """
+    """Return matching current records, best first: `limit` of this user, then as many of others."""
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
@@ -145,29 +138,21 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return each database's newest valid fixes (also local ones of this session), with only the
-    fields needed to compare symptoms. Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Return each database's newest valid fixes, with only the fields that compare symptoms."""
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "
         # The index of fixes is ordered by row, so this order needs no sorting.
         f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
     )
-    return [
-        Record(
-            "solution",
-            what,
-            id=id_,
-            trust=trust,
-            session=stated_in,
-            created_at=at,
-            evidence=json.loads(evidence or "{}"),
-            entities=tuple(Entity(*fields) for fields in json.loads(entities or "[]")),
-        )
-        for db in databases
-        for id_, what, trust, stated_in, at, evidence, entities in db.rows(query, (session, limit))
-    ]
+    fixes = []
+    for id_, what, trust, by, at, evidence, about in (
+        row for db in databases for row in db.rows(query, (session, limit))
+    ):
+        entities = tuple(Entity(*fields) for fields in json.loads(about or "[]"))
+        fix = Record("solution", what, id=id_, trust=trust, session=by, created_at=at)
+        fixes.append(fix._replace(evidence=json.loads(evidence or "{}"), entities=entities))
+    return fixes
 
 
 def contradicting_any(ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -8,7 +8,8 @@ tag, which belong to the database's own project. Domains are filtered in store.s
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from memory_fabric.models import HAS_OTHERS, OTHERS, Filters
@@ -23,14 +24,9 @@ Counted = tuple[int, list[str]]
 TURNS_SCOPE = "team"
 # The records that one session, the bound value, may see: all except local records of others.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
-NOTHING = "AND 0"
 # A query's limit is divided by this number for the rows of other users.
 SHARE_OF_OTHERS = 4
-_CATEGORY = "coalesce(json_extract({table}.body, '$.category'), '') COLLATE NOCASE"
-_CATEGORY_OF_RECORD = (
-    "coalesce((SELECT json_extract(x.body, '$.category') FROM records AS x "
-    "WHERE x.id = {record}), '') COLLATE NOCASE"
-)
+_CATEGORY = "coalesce({}, '') COLLATE NOCASE"
 # Maximum number of words in a query. From a message, no more words are taken either.
 MAX_TERMS = 96
 # Maximum number of words for which rows are counted, in order to drop words that no row contains.
@@ -45,13 +41,6 @@ RANKED_ROWS, SPARE = 20_000, 16
 MAX_IN_QUORUM = 4
 # Counts up to COUNTED_ROWS are exact; larger counts are estimated from the newest SAMPLED_ROWS.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
-
-# Queries for the highest row number of each index.
-_ROWS = {
-    "observations_fts": "SELECT max(id) FROM observations",
-    "records_fts": "SELECT max(seq) FROM records",
-    "episodes_fts": "SELECT max(id) FROM episodes",
-}
 
 
 class Condition(NamedTuple):
@@ -72,9 +61,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return (condition, limit) for all rows; if the database has rows of other users, one pair for
-    this user's rows and one for other users' rows.
-    """
+    """Return condition and limit for this user's rows and, if there are any, for others' rows."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -89,34 +76,24 @@ def of_records(db: Database, filters: Filters, session: str) -> Condition:
 
 def of_observations(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on observations (alias `o`) of entities (alias `e`)."""
-    condition = _said_by(Condition(), filters, "o")
-    condition = condition.among("e.type COLLATE NOCASE", filters.types)
-    condition = condition.among(_CATEGORY_OF_RECORD.format(record="o.record"), filters.categories)
-    return _timed(_placed(db, condition, filters, "o.record"), filters, "o")
+    fields = ("o.agent", "o.session", "e.type COLLATE NOCASE", *_of_its_record(db, "o.record"))
+    return _timed(_filtered(db, Condition(), filters, *fields), filters, "o")
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on turns (alias `o`), which have neither a type nor a category."""
-    is_elsewhere = filters.scopes and TURNS_SCOPE not in filters.scopes
-    if filters.types or filters.categories or is_elsewhere:
-        return Condition(NOTHING)
-    condition = _said_by(Condition(), filters, "o")
-    return _timed(_tagged(db, condition, filters, "o.project"), filters, "o")
+    fields = ("o.agent", "o.session", "", f"'{TURNS_SCOPE}'", "", "o.project")
+    return _timed(_filtered(db, Condition(), filters, *fields), filters, "o")
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
     """Return the SQL condition on entities (alias `e`), which have no session and no agent."""
-    if filters.sessions or filters.agents:
-        return Condition(NOTHING)
-    condition = Condition().among("e.type COLLATE NOCASE", filters.types)
-    condition = condition.among(_CATEGORY_OF_RECORD.format(record="e.record"), filters.categories)
-    return _timed(_placed(db, condition, filters, "e.record"), filters, "e", "updated_at")
+    fields = ("", "", "e.type COLLATE NOCASE", *_of_its_record(db, "e.record"))
+    return _timed(_filtered(db, Condition(), filters, *fields), filters, "e", "updated_at")
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on relations (alias `r`). A relation has the scope and project of a
-    record that states it, or else those of its database.
-    """
+    """Return the SQL condition on relations (alias `r`), by the records that state them."""
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
     if not record.sql:
@@ -145,33 +122,52 @@ def marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _said_by(where: Condition, filters: Filters, table: str) -> Condition:
-    by_agent = where.among(f"{table}.agent", filters.agents)
-    return by_agent.among(f"{table}.session", filters.sessions)
+def insert(c: Connection, table: str, row: Mapping[str, Any], verb: str = "INSERT") -> int:
+    """Insert a row, given by column; return the number of inserted rows: 0 if `verb` ignored it."""
+    values = list(row.values())
+    into = f"{verb} INTO {table} ({', '.join(row)}) VALUES ({marks(values)})"
+    return c.execute(into, values).rowcount
+
+
+def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield the values in lists of at most `size`: a statement can bind only so many values."""
+    listed = list(values)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]
 
 
 def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> Condition:
-    condition = _said_by(where, filters, table).among(f"{table}.type", filters.types)
-    condition = condition.among(f"{table}.scope", filters.scopes)
-    condition = condition.among(_CATEGORY.format(table=table), filters.categories)
-    return _tagged(db, condition, filters, f"json_extract({table}.body, '$.project')")
+    own = [f"{table}.{name}" for name in ("agent", "session", "type", "scope")]
+    category, tag = (f"json_extract({table}.body, '$.{name}')" for name in ("category", "project"))
+    return _filtered(db, where, filters, *own, _CATEGORY.format(category), tag)
 
 
-def _placed(db: Database, where: Condition, filters: Filters, record: str) -> Condition:
+def _of_its_record(db: Database, record: str) -> tuple[str, str, str]:
+    """Return SQL for the scope, category and project of a graph row, which its record decides."""
     mine = f"FROM records AS x WHERE x.id = {record}"
+    parts = (f"(SELECT json_extract(x.body, '$.{n}') {mine})" for n in ("category", "project"))
+    category, tag = parts
     scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
-    placed = where.among(scope, filters.scopes)
-    return _tagged(db, placed, filters, f"(SELECT json_extract(x.body, '$.project') {mine})")
+    return scope, _CATEGORY.format(category), tag
 
 
-def _tagged(db: Database, where: Condition, filters: Filters, tag: str) -> Condition:
+def _filtered(db: Database, where: Condition, filters: Filters, *fields: str) -> Condition:
+    """Return `where` with all filters except times. The `fields` are SQL for a row's agent,
+    session, type, scope, category and project, or '' for a field that the rows do not have.
+    """
+    *plain, tag = fields
+    wanted = (filters.agents, filters.sessions, filters.types, filters.scopes, filters.categories)
+    for field, values in zip(plain, wanted, strict=True):
+        if values and not field:
+            return Condition("AND 0")
+        where = where.among(field, values)
     if not filters.projects:
         return where
     # Functions of SQLite itself fold the case of English letters only.
     db.connection.create_function("folded", 1, str.casefold, deterministic=True)
     # Without a project tag, a row in the user's database belongs to no project.
-    wanted = [name for name in filters.projects if name or db.kind == "project"]
-    return where.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
+    tags = [name for name in filters.projects if name or db.kind == "project"]
+    return where.among(f"folded(coalesce({tag}, ''))", tags) if tags else Condition("AND 0")
 
 
 def _timed(where: Condition, filters: Filters, table: str, column: str = "created_at") -> Condition:
@@ -201,12 +197,11 @@ def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
 def selective_query(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
-    """Return an FTS5 query for the rows of an index that are worth ranking.
-
-    Each group contains the spellings of one word. Except in large stores, a row with any of the
-    words matches. Words in no row, or in more than half of the rows, are left out, because a row
-    with only such a word would rank last. If more than RANKED_ROWS rows match, the query requires a
-    rare group, or several frequent groups: as many as leave several times `limit` rows.
+    """Return an FTS5 query for the rows of an index that are worth ranking. Each group contains the
+    spellings of one word. Except in large stores, a row with any of the words matches. Words in no
+    row, or in more than half of the rows, are left out, because a row with only such a word would
+    rank last. If more than RANKED_ROWS rows match, the query requires a rare group, or several
+    frequent groups: as many as leave several times `limit` rows.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -215,75 +210,10 @@ def selective_query(
     counted = _known(db, index, groups, rows)
     if rows <= RANKED_ROWS or sum(count for count, _ in counted) <= RANKED_ROWS:
         return match_expression(word for _, group in counted for word in group)
-    return _most(db, index, counted, limit)
-
-
-def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return a row number after which half of RANKED_ROWS rows match; 0 if only few rows match."""
-    rows = _newest_row(db, index) if words else 0
-    if rows <= RANKED_ROWS:
-        return 0
-    holding = sum(_rows_with(db, index, match_expression([word]), rows) for word in words)
-    return rows - rows * RANKED_ROWS // (2 * holding) if holding > RANKED_ROWS else 0
-
-
-def _newest_row(db: Database, index: str) -> int:
-    newest = db.row(_ROWS[index])
-    return int(newest[0] or 0) if newest else 0
-
-
-def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
-    """Return the groups that occur, with row counts; omit too frequent groups if others occur."""
-    rarer: list[Counted] = []
-    common: list[Counted] = []
-    terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
-    counts = _counts(db, index, groups, rows)
-    for group in groups:
-        looked_up = group[: min(terms_left, unread)]
-        unread -= len(looked_up)
-        for word in looked_up:
-            if word not in counts:
-                counts[word] = _rows_with(db, index, match_expression([word]), rows)
-        words_held = [word for word in looked_up if counts[word]]
-        terms_left -= len(words_held)
-        if words_held:
-            count = sum(counts[word] for word in words_held)
-            (common if count > rows * COMMON_SHARE else rarer).append((count, words_held))
-    return rarer or common
-
-
-def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
-    """Return the number of rows that contain each word; {} if the index is large."""
-    if rows > SAMPLED_ROWS:
-        return {}
-    words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
-    counts = db.rows(
-        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?))"
-        " FROM json_each(?) AS j ORDER BY j.key",
-        (int(rows * COMMON_SHARE) + 1, json.dumps([match_expression([w]) for w in words])),
-    )
-    return {word: int(count) for word, (count,) in zip(words, counts, strict=True)}
-
-
-def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """Return the number of rows with a word: exact if it is small, else capped or estimated."""
-    if not match:
-        return 0
-    if rows <= SAMPLED_ROWS:
-        return count_matches(db, index, match, int(rows * COMMON_SHARE) + 1)
-    counted = count_matches(db, index, match, COUNTED_ROWS)
-    if counted < COUNTED_ROWS:
-        return counted
-    newer = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND rowid > ?"
-    (sampled,) = db.row(newer, (match, rows - SAMPLED_ROWS)) or (0,)
-    return max(counted, int(sampled) * rows // SAMPLED_ROWS)
-
-
-def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> str:
     rare: list[str] = []
     frequent: list[str] = []
     rows_left = RANKED_ROWS // 2
-    for count, group in sorted(groups, key=lambda pair: pair[0]):
+    for count, group in sorted(counted, key=lambda pair: pair[0]):
         rows_left -= count
         (rare if rows_left >= 0 else frequent).append(match_expression(group))
     frequent = frequent[:MAX_IN_QUORUM]
@@ -298,6 +228,63 @@ def _most(db: Database, index: str, groups: Sequence[Counted], limit: int) -> st
             # Perhaps no row contains several of the frequent groups.
             expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
+
+
+def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
+    """Return a row number after which half of RANKED_ROWS rows match; 0 if only few rows match."""
+    rows = _newest_row(db, index) if words else 0
+    if rows <= RANKED_ROWS:
+        return 0
+    holding = sum(_rows_with(db, index, match_expression([word]), rows) for word in words)
+    return rows - rows * RANKED_ROWS // (2 * holding) if holding > RANKED_ROWS else 0
+
+
+def _newest_row(db: Database, index: str) -> int:
+    table = index.removesuffix("_fts")
+    [(newest,)] = db.rows(f"SELECT max({'seq' if table == 'records' else 'id'}) FROM {table}")
+    return int(newest or 0)
+
+
+def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
+    """Return the groups that occur, with row counts; omit too frequent groups if others occur."""
+    rarer: list[Counted] = []
+    common: list[Counted] = []
+    terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
+    counts: dict[str, int] = {}
+    if rows <= SAMPLED_ROWS:  # one query counts all words; in a large index, each has its own
+        words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
+        first = f"SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?"
+        numbers = db.rows(
+            f"SELECT (SELECT count(*) FROM ({first})) FROM json_each(?) AS j ORDER BY j.key",
+            (int(rows * COMMON_SHARE) + 1, json.dumps([match_expression([w]) for w in words])),
+        )
+        counts = {word: int(number) for word, (number,) in zip(words, numbers, strict=True)}
+    for group in groups:
+        looked_up = group[: min(terms_left, unread)]
+        unread -= len(looked_up)
+        for word in looked_up:
+            if word not in counts:
+                counts[word] = _rows_with(db, index, match_expression([word]), rows)
+        words_held = [word for word in looked_up if counts[word]]
+        terms_left -= len(words_held)
+        if words_held:
+            count = sum(counts[word] for word in words_held)
+            (common if count > rows * COMMON_SHARE else rarer).append((count, words_held))
+    return rarer or common
+
+
+def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
+    """Return the number of rows with a word: exact if it is small, else capped or estimated."""
+    if not match:
+        return 0
+    if rows <= SAMPLED_ROWS:
+        return count_matches(db, index, match, int(rows * COMMON_SHARE) + 1)
+    counted = count_matches(db, index, match, COUNTED_ROWS)
+    if counted < COUNTED_ROWS:
+        return counted
+    newer = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND rowid > ?"
+    (sampled,) = db.row(newer, (match, rows - SAMPLED_ROWS)) or (0,)
+    return max(counted, int(sampled) * rows // SAMPLED_ROWS)
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:

@@ -32,12 +32,9 @@ def rows_of(databases: Sequence[Database]) -> dict[str, int]:
     """Return the number of rows of each table, and of candidates, summed over all databases."""
     tables = {name: name for name in TABLES}
     tables |= {"candidates": "records WHERE status = 'candidate'"}
-    return {
-        name: sum(
-            int(row[0]) for db in databases for row in db.rows(f"SELECT count(*) FROM {table}")
-        )
-        for name, table in (tables.items() if databases else ())
-    }
+    counts = [f"(SELECT count(*) FROM {table})" for table in tables.values()]
+    numbers = [db.rows(f"SELECT {', '.join(counts)}")[0] for db in databases]
+    return dict(zip(tables, map(sum, zip(*numbers, strict=True)), strict=False))
 
 
 def newest(databases: Sequence[Database], query: str) -> str:
@@ -49,11 +46,9 @@ def add_unread(memory: Memory, number: int) -> None:
     """Add `number` to the count of sentences that could not be read. Failures are only logged."""
     try:
         with memory.whole.session_database().transaction() as connection:
-            connection.execute(
-                "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) "
-                "DO UPDATE SET value = CAST(value AS INTEGER) + ?2",
-                (UNREAD, number),
-            )
+            added = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key)"
+            more = "DO UPDATE SET value = CAST(value AS INTEGER) + ?2"
+            connection.execute(f"{added} {more}", (UNREAD, number))
     except (DeadlinePassed, StoreUnavailable) as error:
         memory.fail(f"graph: {error}")
 
@@ -116,11 +111,9 @@ def told_since(memory: Memory, since: str) -> Summary:
     rows = database.rows(grouped, (since,))
     ids = {str(row[2])[len(RECORD) :] for row in rows if not row[1]}
     of_ids = "SELECT r.id, r.type FROM json_each(?) AS j JOIN records AS r ON r.id = j.value"
-    types = {
-        f"{RECORD}{id_}": str(kind)
-        for db in memory.databases()
-        for id_, kind in db.rows(of_ids, (json.dumps(sorted(ids)),))
-    }
+    values = (json.dumps(sorted(ids)),)
+    records = [row for db in memory.databases() for row in db.rows(of_ids, values)]
+    types = {f"{RECORD}{id_}": str(kind) for id_, kind in records}
     kinds = _sums(Share(row[1] or types.get(row[2], FORGOTTEN), *row[3:]) for row in rows)
     channels = _sums(Share(row[0], *row[3:]) for row in rows)
     [(count,)] = database.rows(f"SELECT count(DISTINCT session) {from_told}", (since,))
@@ -155,8 +148,8 @@ LIMITS = (
     "This does not show that sessions went better by memory: none ran without it, and a rule, a "
     "fix or a decision may be kept for other reasons."
 )
-# SQL for the date of the Monday (UTC) of the week in which a time lies.
-_MONDAY = "date({}, '-6 days', 'weekday 1')"
+# SQL for the date of the Monday (UTC) of the week in which a row was created.
+_MONDAY = "date(created_at, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
@@ -180,10 +173,9 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
     database = next((db for db in memory.databases() if db.kind == "project"), None)
     if database is None:
         return []
-    monday = _MONDAY.format("created_at")
     cases: dict[str, dict[str, Cases]] = {}
     for week, channel, n, yes in database.rows(
-        f"SELECT week, channel, count(*), sum(followed) FROM (SELECT {monday} AS week, "
+        f"SELECT week, channel, count(*), sum(followed) FROM (SELECT {_MONDAY} AS week, "
         "max(followed) AS followed, CASE WHEN channel IN (?, ?, ?) THEN channel ELSE '' END AS "
         "channel, min(created_at) AS created_at FROM told WHERE created_at >= ? AND followed IS "
         "NOT NULL GROUP BY session, memory, 3) GROUP BY 1, 2",
@@ -194,7 +186,7 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
     for week in {week for week, _ in stated}:
         repeated, first = stated[week, True], stated[week, False]
         cases.setdefault(week, {})["said_again"] = Cases(repeated + first, repeated)
-    sums = f"SELECT {monday}, count(DISTINCT session), sum(chars) FROM told WHERE created_at >= ?"
+    sums = f"SELECT {_MONDAY}, count(DISTINCT session), sum(chars) FROM told WHERE created_at >= ?"
     shown_by_week = {week: some for week, *some in database.rows(f"{sums} GROUP BY 1", (since,))}
     weeks = []
     for week in sorted(shown_by_week.keys() | cases.keys(), reverse=True):
@@ -212,10 +204,9 @@ def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str
     # When a statement in a prompt is stored, it is not yet known that a person typed the prompt.
     prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
     typed = set(sessions.rows(prompts, (TYPED, since)))
-    monday = _MONDAY.format("created_at")
     for database in memory.databases():
         for week, session, at, trust, id_, confidence, inverse in database.rows(
-            f"SELECT {monday}, session, created_at, json_extract(provenance, '$.trust'), "
+            f"SELECT {_MONDAY}, session, created_at, json_extract(provenance, '$.trust'), "
             "json_extract(payload, '$.record.id'), json_extract(payload, '$.record.confidence'), "
             "inverse FROM operations WHERE kind = 'remember' AND created_at >= ? AND session <> '' "
             "AND json_extract(provenance, '$.source') IN ('prompt', 'assistant') "
@@ -273,9 +264,8 @@ def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCoun
         oldest = f"SELECT {fields} {_CROSSING} ORDER BY r.id LIMIT ?"
         rows = database.rows(oldest, (max_shown - len(first),))
         first += [dict(zip(CROSSING, (*row, database.kind), strict=True)) for row in rows]
-    return DomainCounts(
-        tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
-    )
+    numbers = tuple((domain, tuple(counts[domain])) for domain in sorted(counts))
+    return DomainCounts(numbers, crossings, tuple(first))
 
 
 DAY_S = 24 * 3600
@@ -285,14 +275,11 @@ WEEK_SOURCES = ("startup", "clear")
 # The key in `meta` of the time at which the week's summary was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
 # Selects this user's notes: not session summaries, nor records of other users or of programs.
-_OWN = (
-    f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}', 'import', '{INGEST}')"
-)
-_NOTED = f"status = 'active' AND {_OWN} AND created_at >= ?1"
-_WAITING = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
+_OWN = f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}','import','{INGEST}')"
 _WEEK = (
-    f"SELECT coalesce(sum({_NOTED}), 0), coalesce(sum({_OWN} AND superseded_by <> '' AND "
-    f"valid_to >= ?1), 0), coalesce(sum({_WAITING}), 0) FROM records"
+    f"SELECT coalesce(sum(status = 'active' AND {_OWN} AND created_at >= ?1), 0), "
+    f"coalesce(sum({_OWN} AND superseded_by <> '' AND valid_to >= ?1), 0), "
+    f"coalesce(sum(status = 'candidate' AND {CURRENT} AND scope <> 'local'), 0) FROM records"
 )
 # Finds a row if no summary was shown since ?2, a record is older than ?3, and an own one newer.
 _WEEK_DUE = (
@@ -300,9 +287,8 @@ _WEEK_DUE = (
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
     f"AND EXISTS (SELECT 1 FROM records WHERE created_at >= ?2 AND {_OWN})"
 )
-_TAKE_WEEK = (
-    "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value < ?3"
-)
+# Sets a key of `meta`, unless another session has changed its value; the condition follows.
+_TAKE = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value"
 # The key in `meta` of the day on which arrivals were last shown, and of the last record by then.
 ARRIVALS_TOLD = "arrivals told at"
 # Selects records of other users, and from other machines of this user, by the primary key.
@@ -312,9 +298,6 @@ _ARRIVED = (
     f"AND {ACTIVE_CURRENT} AND type <> 'session' AND (source = '{OTHERS}' OR EXISTS ("
     "SELECT 1 FROM team_heads AS t INDEXED BY team_heads_by_key "
     "WHERE t.key = 'r:' || records.id AND t.state = 'mine')) ORDER BY seq DESC"
-)
-_TAKE_ARRIVALS = (
-    "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value = ?3"
 )
 
 
@@ -327,11 +310,9 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week's summary if it is due at this session start, and save that it was shown.
-
-    No summary is due in a session that no person sees, in a week without notes or candidates,
-    within seven days of the last summary, or on the first day of the project. The result is then
-    all zeros. Raises StoreUnavailable, DeadlinePassed.
+    """Return the week's summary if it is due at this session start, and save that it was shown;
+    else all zeros: in a session that no person sees, in a week without notes or candidates, within
+    seven days of the last summary, or on the first day. Raises StoreUnavailable, DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -345,9 +326,9 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
     whole = memory.whole.session_database()
     if not any(week) or whole.read_only or whole.newer:
         return Week()
-    with whole.transaction() as c:  # another session may have saved it first
-        is_taken = c.execute(_TAKE_WEEK, (WEEK_TOLD_AT, timestamp(now_s), since)).rowcount > 0
-    return week if is_taken else Week()
+    with whole.transaction() as c:
+        taken = c.execute(f"{_TAKE} < ?3", (WEEK_TOLD_AT, timestamp(now_s), since)).rowcount
+    return week if taken else Week()
 
 
 def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
@@ -384,7 +365,7 @@ def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
             continue
         new = database.rows(_ARRIVED, (int(since), last)) if since else []
         now = f"{today if new else day} {last}"
-        with database.transaction() as c:  # another session may have saved it first
-            if c.execute(_TAKE_ARRIVALS, (ARRIVALS_TOLD, now, before)).rowcount:
+        with database.transaction() as c:
+            if c.execute(f"{_TAKE} = ?3", (ARRIVALS_TOLD, now, before)).rowcount:
                 arrivals += map(Arrival._make, new)
     return arrivals

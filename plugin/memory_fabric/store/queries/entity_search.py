@@ -37,10 +37,9 @@ ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
-    """The best matches in order, each (rank, name); `is_cut` means that there may be more.
-
-    The best rank comes first. A rank compares: whether the query is the entity's name; the share of
-    the query's words that were found (ALL_WORDS if all were found, or the query as a substring);
+    """The best matches in order, each (rank, name); `is_cut` means that there may be more. The best
+    rank comes first. A rank compares: whether the query is the entity's name; the share of the
+    query's words that were found (ALL_WORDS if all were found, or the query as a substring);
     whether the name matches; the score of rare words; the age, oldest first.
     """
 
@@ -59,7 +58,6 @@ class WordMatches(NamedTuple):
 
 def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     """Return the entities that contain the query as a substring or any of its words, best first.
-
     `names` are other names for the query: an entity with such a name ranks as if the query were its
     name. If there are more matches than are ranked (`is_cut`), `all_matching` yields all entities
     that contain the substring, or all words in one text.
@@ -83,9 +81,8 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield lazily, each once, the names of entities that contain the query as a substring, then of
-    those with all its words in one text. Substrings in names and types come before substrings in
-    texts; each group is in creation order.
+    """Yield lazily the names of entities that contain the query as a substring (in name or type,
+    then in texts), then of those with all its words in one text; each once, in creation order.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -109,7 +106,17 @@ def _by_words(db: Database, words_asked: Sequence[str]) -> WordMatches:
         matches.shares.update(dict.fromkeys(matches.names, 1.0))
         return matches._replace(whole=list(matches.names.items()))
     if all(len(words) == len(words_asked) for words in selective.values()):
-        _count_words(db, words_asked, matches)
+        # Look up which entities have each word in any text.
+        each = list(filter(None, (conditions.match_expression([term]) for term in words_asked)))
+        wanted = json.dumps(each)
+        holders: list[set[int]] = [set() for _ in each]
+        for place, number in db.rows(_HOLDERS, (wanted, wanted)) if each else ():
+            holders[place].add(number)
+        every = sorted(set.intersection(*holders)) if holders else []
+        matches.whole.extend(db.rows(_NAMES_OF, (json.dumps(every),)) if every else ())
+        for number in matches.names if each else ():
+            held = sum(number in holder for holder in holders)
+            matches.shares[number] = held / len(words_asked)
     else:
         matches.whole.extend(islice(_with_all(db, words_asked), POOL_ROWS))
         likely = sorted(matches.names, key=lambda number: -matches.scores[number])[:COMPARED]
@@ -159,9 +166,7 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of a query, read in portions. The query's values are `wanted`, the number of
-    the last row read, and the size of a portion.
-    """
+    """Yield all rows of a query, read in portions; its values are `wanted`, last row and size."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -175,21 +180,6 @@ _ALL_WORDS_IN_ONE = (
     "ON o.id = f.rowid CROSS JOIN entities AS e ON e.id = o.entity "
     "WHERE observations_fts MATCH ? AND f.rowid > ? ORDER BY f.rowid LIMIT ?"
 )
-
-
-def _count_words(db: Database, words: Sequence[str], matches: WordMatches) -> None:
-    """Set `shares` and `whole` in `matches`: look up which entities have each word in any text."""
-    expressions = list(filter(None, (conditions.match_expression([term]) for term in words)))
-    if not expressions:
-        return
-    holders: list[set[int]] = [set() for _ in expressions]
-    wanted = json.dumps(expressions)
-    for place, number in db.rows(_HOLDERS, (wanted, wanted)):
-        holders[place].add(number)
-    every = sorted(set.intersection(*holders))
-    matches.whole.extend(db.rows(_NAMES_OF, (json.dumps(every),)) if every else ())
-    for number in matches.names:
-        matches.shares[number] = sum(number in holder for holder in holders) / len(words)
 
 
 _HOLDERS = (
@@ -241,26 +231,22 @@ _BY_TEXT = (
 def _rows_with_part(
     db: Database, needle: str, by_parts: str, by_letters: str
 ) -> Iterator[tuple[Any, ...]]:
-    if parts := _parts(needle):
-        return _in_portions(db, by_parts, " AND ".join(parts), PORTION)
-    return _in_portions(db, by_letters, json.dumps(_spellings(needle)), PORTION)
-
-
-def _parts(needle: str) -> list[str]:
-    """Return up to MAX_PARTS trigrams of the needle, quoted for FTS5; [] if it is too short."""
-    runs = (
-        piece[start : start + PART_CHARS]
-        for piece in _certain_parts(needle)
-        for start in range(len(piece) - PART_CHARS + 1)
-    )
+    """Yield rows that may contain the needle: those with up to MAX_PARTS of its trigrams or, if it
+    is too short for trigrams, with its letters.
+    """
+    parts = _certain_parts(needle)
+    runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
     # Left out: `\0`, which FTS5 cannot look up, and accents, which a text may compose differently.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
+    if not whole:
+        return _in_portions(db, by_letters, json.dumps(_spellings(needle)), PORTION)
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
     spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
     last = needle[-PART_CHARS:]
     dotted = f"({_quoted(last)} OR {_quoted(last[:-1] + DOTTED)})"
-    return [dotted if run == last and run.endswith("i") else _quoted(run) for run in spread]
+    quoted = (dotted if run == last and run.endswith("i") else _quoted(run) for run in spread)
+    return _in_portions(db, by_parts, " AND ".join(quoted), PORTION)
 
 
 def _certain_parts(needle: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_fabric.models import OTHERS, Entity, Graph, Relation
 from memory_fabric.store.database import Database
-from memory_fabric.store.queries.conditions import Condition, marks
+from memory_fabric.store.queries.conditions import Condition, chunks, marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import name_key
 
@@ -35,10 +35,8 @@ def read_graph(db: Database) -> Graph:
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
     relations = db.rows(f"SELECT s.name, {_TYPE}, t.name {_WITH_ENDS} ORDER BY r.id")
-    return Graph(
-        tuple(Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in entities),
-        tuple(Relation(*row) for row in relations),
-    )
+    whole = (Entity(name, kind, tuple(texts.get(id_, ()))) for id_, name, kind in entities)
+    return Graph(tuple(whole), tuple(map(Relation._make, relations)))
 
 
 def read_all(databases: Sequence[Database]) -> Graph:
@@ -96,7 +94,7 @@ def opened(
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
     texts: dict[int, dict[str, None]] = {}
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids, CHUNK):
         of_chunk = f"FROM observations WHERE entity IN ({marks(chunk)}) ORDER BY id"
         for entity, text in db.rows(f"SELECT entity, {_TEXT} {of_chunk}", chunk):
             texts.setdefault(entity, {})[text] = None
@@ -217,7 +215,7 @@ UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name, e.type FROM json_each(?) 
 
 def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
     entities: list[Any] = []
-    for chunk in _chunks(list(dict.fromkeys(names))):
+    for chunk in chunks(dict.fromkeys(names), CHUNK):
         of_names = f"SELECT id, name, type FROM entities WHERE name IN ({marks(chunk)})"
         entities += db.rows(of_names, chunk)
     return sorted(entities)
@@ -242,11 +240,10 @@ def _numbered(
 ) -> dict[int, Relation]:
     relations: dict[int, Relation] = {}
     standing, times = (_VALID_AT, [at, at]) if at else ("", [])
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids, CHUNK):
         # One query for all ends, because preparing a query takes longer than running it.
-        at_ends = " UNION ALL ".join(
-            f"SELECT id FROM relations WHERE {end} IN ({marks(chunk)})" for end in ends
-        )
+        among = f"IN ({marks(chunk)})"
+        at_ends = " UNION ALL ".join(f"SELECT id FROM relations WHERE {e} {among}" for e in ends)
         for id_, source, kind, target in db.rows(
             f"SELECT r.id, s.name, {_TYPE}, t.name {_WITH_ENDS} "
             f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
@@ -254,7 +251,3 @@ def _numbered(
         ):
             relations.setdefault(id_, Relation(source, kind, target))
     return relations
-
-
-def _chunks(values: Sequence[Any]) -> list[list[Any]]:
-    return [list(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]

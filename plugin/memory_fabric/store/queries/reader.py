@@ -1,7 +1,4 @@
-"""The queries that recall sends to one database.
-
-A shared server has its own `Reader`, so recall need not know where memories are stored.
-"""
+"""The queries that recall sends to one database; a shared server has its own `Reader`."""
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -45,10 +42,8 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Reader:
-    """Queries of recall on one database: candidates of each source, the graph, and names.
-
-    Each of the `groups` contains the spellings of one word of a question. Times are ISO 8601. All
-    methods may raise StoreUnavailable and DeadlinePassed.
+    """Queries of recall on one database: candidates of each source, the graph, and names. A group
+    has the spellings of one word of a question. All may raise StoreUnavailable and DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -68,9 +63,7 @@ class Reader:
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations of entities with these name keys, but none that a record
-        added.
-        """
+        """Return the newest observations about these name keys, but none that a record added."""
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations
@@ -113,17 +106,13 @@ class Reader:
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
-        scored = self._db.rows(
-            "SELECT t.rowid, bm25(episodes_fts, 1.0, 0.5) AS score FROM episodes_fts AS t "
-            "WHERE episodes_fts MATCH ? ORDER BY score LIMIT ?",
-            (match, SCANNED_TURNS),
-        )
+        best = "WHERE episodes_fts MATCH ? ORDER BY score LIMIT ?"
+        ranked = f"SELECT rowid, bm25(episodes_fts, 1.0, 0.5) AS score FROM episodes_fts {best}"
+        scored = self._db.rows(ranked, (match, SCANNED_TURNS))
         wanted = conditions.of_episodes(self._db, filters)
-        rows = self._db.rows(
-            "SELECT o.session, j.key FROM json_each(?) AS j CROSS JOIN episodes AS o "
-            f"ON o.id = j.value WHERE 1 {wanted.sql} ORDER BY j.key",
-            (json.dumps([row for row, _ in scored]), *wanted.values),
-        )
+        of_rows = "json_each(?) AS j CROSS JOIN episodes AS o ON o.id = j.value"
+        query = f"SELECT o.session, j.key FROM {of_rows} WHERE 1 {wanted.sql} ORDER BY j.key"
+        rows = self._db.rows(query, (json.dumps([row for row, _ in scored]), *wanted.values))
         turns: TurnsBySession = {}
         for session, place in rows:
             row, score = scored[place]
@@ -133,11 +122,10 @@ class Reader:
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
         """Return by session the beginnings of its turns as one text, the oldest session first."""
         wanted = conditions.of_episodes(self._db, filters)
-        rows = self._db.rows(
-            f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o "
-            f"WHERE o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?",
-            (*sessions, *wanted.values, READ_TURNS),
-        )
+        beginnings = f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o"
+        where = f"o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?"
+        values = (*sessions, *wanted.values, READ_TURNS)
+        rows = self._db.rows(f"{beginnings} WHERE {where}", values)
         parts: dict[str, list[str]] = {}
         for session, text in rows:
             parts.setdefault(session, []).append(text)
@@ -184,12 +172,9 @@ class Reader:
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
         """Map each word that occurs to its number of rows, at most MAX_COUNTED for each index."""
-        counted = " + ".join(
-            f"(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value "
-            f"LIMIT {MAX_COUNTED}))"
-            for source, index in _INDEXES.items()
-            if source in sources
-        )
+        indexes = [index for source, index in _INDEXES.items() if source in sources]
+        of_index = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH j.value LIMIT {1}))"
+        counted = " + ".join(of_index.format(index, MAX_COUNTED) for index in indexes)
         quoted = json.dumps([match_expression([term]) for term in terms])
         rows = self._pairs(f"SELECT j.key, {counted} FROM json_each(?) AS j", (quoted,))
         return {terms[key]: count for key, count in rows if count}
@@ -205,10 +190,8 @@ class Reader:
 
     def has_domain(self, domain: str) -> bool:
         """Return True if any row of the database belongs to this domain."""
-        return any(
-            self._db.row(f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1", (domain,))
-            for table in _DOMAINS_IN
-        )
+        queries = (f"SELECT 1 FROM {table} WHERE domain = ? LIMIT 1" for table in _DOMAINS_IN)
+        return any(self._db.row(query, (domain,)) for query in queries)
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Return the rows, or [] if the database fails: the main search will report the failure."""

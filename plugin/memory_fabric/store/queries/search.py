@@ -49,12 +49,10 @@ def newest_observations(
     db: Database, where: str, values: Sequence[Any], wanted: Condition, limit: int
 ) -> list[Candidate]:
     """Return observations that match `where` and `wanted`, newest first, with a `bm25` of 0."""
-    rows = db.rows(
-        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
-        f"ON e.id = o.entity WHERE {where} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
-        [*values, *wanted.values, limit],
-    )
-    return [_observation_candidate(db, row) for row in rows]
+    of = "FROM observations AS o JOIN entities AS e ON e.id = o.entity"
+    newest = f"{of} WHERE {where} {wanted.sql} ORDER BY o.id DESC LIMIT ?"
+    query = f"SELECT {_OBSERVATIONS.fields}, 0.0 {newest}"
+    return [_observation_candidate(db, r) for r in db.rows(query, [*values, *wanted.values, limit])]
 
 
 def records(
@@ -129,24 +127,9 @@ def episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Cand
         beside = db.rows(f"{of} ON q.id = j.value", (json.dumps(list(set(numbers))),))
         turns = {id_: (uuid, text) for id_, uuid, text in beside}
     candidates = []
-    for (
-        _,
-        before,
-        after,
-        uuid,
-        session,
-        role,
-        text,
-        place,
-        agent,
-        domain,
-        project,
-        at,
-        score,
-    ) in rows:
-        before_uuid, before_text = turns.get(before, (None, ""))
-        after_uuid, after_text = turns.get(after, (None, ""))
-        near = (before_text, after_text, f"episode:{before_uuid}", f"episode:{after_uuid}")
+    for _, *beside_ids, uuid, session, role, text, place, agent, domain, project, at, score in rows:
+        before, after = (turns.get(id_, (None, "")) for id_ in beside_ids)
+        near = (before[1], after[1], f"episode:{before[0]}", f"episode:{after[0]}")
         trust = "tool" if place == INGEST else "user" if role == "user" else "assistant"
         about = {"type": "episode", "role": role, "session": session, "place": place}
         about |= {"agent": agent, "domain": domain, "project": project, "trust": trust}
@@ -163,10 +146,18 @@ def entities_named(
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
-    texts = _first_observations(db, [row[0] for row in rows], filters)
+    # The text is this user's newest observations at the time of the filters.
+    then = filters.as_of or "9999"
+    wanted = conditions.of_observations(db, filters._replace(types=()))
+    newest = (
+        f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
+        "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
+        f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT 3"
+    )
     candidates = []
     for id_, name, kind, domain, at, said_by, scope, score in rows:
-        text = texts.get(id_) or f"{name} ({kind})"
+        texts = (row[0] for row in db.rows(newest, (id_, then, then, *wanted.values)))
+        text = "; ".join(texts) or f"{name} ({kind})"
         about = {"entityType": kind, "domain": domain, "scope": scope or conditions.scope_of(db)}
         about |= {"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}
         common = {"timestamp": at, "bm25": -score, "metadata": about | {"whole_entity": True}}
@@ -182,11 +173,8 @@ def recent(
     a filter by type, also observations of records, because entity types differ from record types.
     """
     wanted = conditions.of_records(db, filters, session)
-    rows = db.rows(
-        f"SELECT {RECORD_FIELDS} FROM records AS r WHERE 1 {wanted.sql} "
-        "ORDER BY r.created_at DESC, r.seq DESC LIMIT ?",
-        [*wanted.values, limit],
-    )
+    newest = f"WHERE 1 {wanted.sql} ORDER BY r.created_at DESC, r.seq DESC LIMIT ?"
+    rows = db.rows(f"SELECT {RECORD_FIELDS} FROM records AS r {newest}", [*wanted.values, limit])
     candidates = [record_candidate(db, (*row, 0.0)) for row in rows]
     if len(rows) < limit:
         condition = conditions.of_observations(db, filters)
@@ -250,10 +238,8 @@ def _ranked(
     db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
     """Return matching rows with a number above `after`, best first; the last field is the score.
-
-    The condition is applied only to the best matches, a few times as many as requested, because
-    reading the row of every match costs more than the search. If too few remain, it is applied to
-    all matches.
+    The condition is applied only to some more of the best matches than requested, because reading
+    every row costs more than the search; if too few remain, it is applied to all matches.
     """
     table = source.table
     ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "
@@ -273,11 +259,10 @@ def fetched(
 ) -> list[tuple[Any, ...]]:
     if not scored:
         return []
-    rows = db.rows(
-        f"SELECT {source.fields}, j.key FROM json_each(?) AS j "
-        f"CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql} ORDER BY j.key LIMIT ?",
-        (*source.values, json.dumps([row[0] for row in scored]), *wanted.values, limit),
-    )
+    joined = f"json_each(?) AS j CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql}"
+    query = f"SELECT {source.fields}, j.key FROM {joined} ORDER BY j.key LIMIT ?"
+    numbers = json.dumps([row[0] for row in scored])
+    rows = db.rows(query, (*source.values, numbers, *wanted.values, limit))
     return [(*row[:-1], scored[row[-1]][1]) for row in rows]
 
 
@@ -287,13 +272,9 @@ def record_candidate(db: Database, row: tuple[Any, ...]) -> Candidate:
     value, body = dict(zip(_RECORD_NAMES, row, strict=False)), json.loads(encoded)
     text, at, evidence = value.pop("what"), value.pop("created_at"), body.get("evidence") or {}
     value |= {name: body[name] for name in _OF_BODY} | {"record": value["id"]}
-    value |= {
-        "pinned": bool(value["pinned"]),
-        "entities": [e[0] for e in body["entities"]],
-        "category": body.get("category", ""),
-        "is_member": body.get("origin") == models.SHARED_LOG,
-        "stated_at": body.get("valid_from", ""),
-    }
+    value |= {"pinned": bool(value["pinned"]), "entities": [e[0] for e in body["entities"]]}
+    value |= {"category": body.get("category", ""), "stated_at": body.get("valid_from", "")}
+    value |= {"is_member": body.get("origin") == models.SHARED_LOG}
     shown = (models.CONFIRMED, models.CONTRADICTS, models.IMPORTED, QUOTATION)
     value |= {key: evidence[key] for key in shown if evidence.get(key)}
     id_of, common = f"record:{value['id']}", {"timestamp": at, "metadata": value}
@@ -304,18 +285,9 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
     id_, name, kind, text, record, trust, source, session, agent, domain, at, link, own, score = row
     superseded_by, _, valid_to = (link or "").partition(" ")
     scope, _, words = (own or "").partition(" ")
-    metadata = {
-        "entityType": kind,
-        "trust": trust,
-        "said_in": source,
-        "session": session,
-        "agent": agent,
-        "domain": domain,
-        "scope": scope or conditions.scope_of(db),
-        "record": record,
-        "superseded_by": superseded_by,
-        "valid_to": valid_to,
-    }
+    metadata = {"entityType": kind, "trust": trust, "said_in": source, "session": session}
+    metadata |= {"agent": agent, "domain": domain, "scope": scope or conditions.scope_of(db)}
+    metadata |= {"record": record, "superseded_by": superseded_by, "valid_to": valid_to}
     if words:
         metadata |= {"trust": "user", QUOTATION: words}
     if source == OTHERS:
@@ -323,18 +295,3 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
     name_of = f"record:{record}" if record else f"graph:{name}#{id_}"
     # Passed by position, because an answer has hundreds of candidates and keywords would be slow.
     return Candidate(name_of, "graph", text, name, "", "", "", "", at, -score, metadata, db.kind)
-
-
-def _first_observations(db: Database, ids: Sequence[int], filters: Filters) -> dict[int, str]:
-    """Return, by entity id, this user's newest observations at the filters' time as one text."""
-    then = filters.as_of or "9999"
-    wanted = conditions.of_observations(db, filters._replace(types=()))
-    newest = (
-        f"SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.source <> '{OTHERS}' "
-        "AND o.created_at <= ? AND NOT EXISTS (SELECT 1 FROM records x WHERE x.id = o.record "
-        f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT 3"
-    )
-    return {
-        id_: "; ".join(row[0] for row in db.rows(newest, (id_, then, then, *wanted.values)))
-        for id_ in ids
-    }
