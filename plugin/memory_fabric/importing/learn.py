@@ -129,7 +129,7 @@ class Reading:
             memory.whole.session_database(),
         )
         times = {"started_at": head.began_at or seen_at, "seen_at": seen_at}
-        sessions.adopt(database, head.session, path, self.run.batch, notes=notes, **times)
+        learn.adopt(database, head.session, path, self.run.batch, notes=notes, **times)
         reader = transcripts.Reader(session.transcript)
         begun, before = self._done_bytes, -1
         reached = read_to(memory, head.session)
@@ -139,7 +139,7 @@ class Reading:
             reached = read_to(memory, head.session)
             self._done_bytes += max(0, reached - before)
             self._tell(self._done_bytes, self._all_bytes)
-        sessions.finish(database, head.session)
+        learn.finish(database, head.session)
         self._done_bytes = begun + session.left
         if reader.trouble:
             self.failures.append(f"{path}: {reader.trouble}")

@@ -17,6 +17,7 @@ from memory_fabric.redaction.redact import redacted_object, without_secrets
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import kinds, rows
 from memory_fabric.store.operations.kinds import KINDS
+from memory_fabric.store.queries.conditions import insert
 from memory_fabric.text import encodable, name_key, unfenced
 
 Item = Entity | Relation
@@ -35,12 +36,11 @@ def cleaned_provenance(by: Provenance) -> Provenance:
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
-    """Apply an operation durably and return its result; apply no id twice.
-
-    An operation that changes nothing, such as a repeated reading, is not logged. A deletion without
-    effect is logged only if it comes from a journal (is not new): because its id is then known, it
-    cannot delete newer rows when it is read again. Returns `{"applied_before": True}` for a known
-    id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
+    """Apply an operation durably and return its result; apply no id twice. An operation that
+    changes nothing, such as a repeated reading, is not logged. A deletion without effect is logged
+    only if it comes from a journal (is not new): because its id is then known, it cannot delete
+    newer rows when it is read again. Returns `{"applied_before": True}` for a known id. Raises
+    NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -66,36 +66,35 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
     # Some kinds are not logged, because their texts expire or belong to other users.
     if KINDS[operation.kind].is_logged and not (is_idle or is_local(operation)):
-        by = operation.provenance
-        c.execute(
-            "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
-            "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(operation.id, operation.kind),
-                json.dumps(operation.payload, ensure_ascii=False),
-                kinds.stored_inverse(operation.kind, operation.payload, inverse),
-                *(json.dumps(by._asdict(), ensure_ascii=False), by.session, by.at),
-            ),
-        )
+        payload, by = operation.payload, operation.provenance
+        row = {"id": operation.id, "kind": operation.kind, "session": by.session}
+        row |= {"payload": json.dumps(payload, ensure_ascii=False), "created_at": by.at}
+        row |= {"inverse": kinds.stored_inverse(operation.kind, payload, inverse)}
+        row |= {"provenance": json.dumps(by._asdict(), ensure_ascii=False)}
+        insert(c, "operations", row)
     return result
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Verify a change (BR-9) and remove `touched` from its result; return what the result lacks:
-    `variants` of new names, or `orphans`. Raises StoreUnavailable if an entity cannot be read.
+    """Check a change (BR-9). Remove the internal field `touched` from its result, and return the
+    fields to add: `variants` (existing names like the new ones), or `orphans` (entities without
+    content). Raises StoreUnavailable if an entity cannot be read.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
         _must_exist(c, [item["name"] for item in payload["entities"]], result)
         new = dict.fromkeys(item["name"] for item in result["entities"])
+        alike: dict[str, list[str]] = {}
+        of_keys = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
+        for key, name in rows.among(c, of_keys, map(name_key, new)):
+            alike.setdefault(key, []).append(name)
         # Existing names that differ only in case, `-`, `_` or spaces.
-        alike = rows.names_by_key(c, map(name_key, new))
         others = ((name, [n for n in alike[name_key(name)] if n != name]) for name in new)
         variants = {name: names for name, names in others if names}
         return {"variants": variants} if variants else {}
     if kind == "create_relations":
-        away = set(result.get("forgotten", ()))
         both = [(item["from"], item["to"]) for item in payload["relations"]]
+        away = set(result.get("forgotten", ()))
         _must_exist(c, [end for ends in both if away.isdisjoint(ends) for end in ends], result)
         return {}
     if kind == "merge":
@@ -157,7 +156,6 @@ def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of a database's kind and its part of the payload.
-
     `living` maps each readable database to the names from the change that it has; databases in
     `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
     unknown entity is assigned to an unavailable database; if there is none, NotFound is raised.

@@ -28,16 +28,12 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
     with db.transaction(durable=False) as c:
         # The hook may run a second time for an interrupted event.
         existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
-        c.execute(
-            "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4 "
-            f"WHERE NOT EXISTS ({existing})",
-            (session, now, cut(text, MAX_PROMPT_CHARS), origin),
-        )
-        c.execute(
-            "DELETE FROM prompts WHERE session = ?1 AND seq <= (SELECT seq FROM prompts "
-            "WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
-            (session, MAX_KEPT),
-        )
+        added = "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4"
+        values = (session, now, cut(text, MAX_PROMPT_CHARS), origin)
+        c.execute(f"{added} WHERE NOT EXISTS ({existing})", values)
+        last = "SELECT seq FROM prompts WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2"
+        old = f"DELETE FROM prompts WHERE session = ?1 AND seq <= ({last})"
+        c.execute(old, (session, MAX_KEPT))
 
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
@@ -80,18 +76,14 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
     """Return the id of the previous session and its last turns (role, text, time), newest first."""
     # A session that began after this one runs in parallel, so it is not the previous one.
-    last = db.row(
-        "SELECT session FROM episodes WHERE session <> ?1 AND created_at < coalesce("
-        "(SELECT started_at FROM sessions WHERE id = ?1), '9') ORDER BY created_at DESC LIMIT 1",
-        (session,),
-    )
+    started = "coalesce((SELECT started_at FROM sessions WHERE id = ?1), '9')"
+    before = f"session <> ?1 AND created_at < {started} ORDER BY created_at DESC LIMIT 1"
+    last = db.row(f"SELECT session FROM episodes WHERE {before}", (session,))
     if last is None:
         return "", []
-    turns = (
-        "SELECT role, text, created_at FROM episodes WHERE session = ? AND text <> ? "
-        "ORDER BY id DESC LIMIT ?"
-    )
-    return last[0], db.rows(turns, (last[0], ERASED, most))
+    newest = "WHERE session = ? AND text <> ? ORDER BY id DESC LIMIT ?"
+    turns = db.rows(f"SELECT role, text, created_at FROM episodes {newest}", (*last, ERASED, most))
+    return last[0], turns
 
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
@@ -107,30 +99,21 @@ def matching_elsewhere(db: Database, match: str, session: str, most: int) -> lis
 
 def newest_of_all(db: Database, most: int) -> list[tuple[int, str, str, str, str]]:
     """Return the user's newest turns in all sessions as (number, session, text, time, domain)."""
-    return db.rows(
-        "SELECT id, session, text, created_at, domain FROM episodes WHERE role = 'user' "
-        "ORDER BY created_at DESC, id DESC LIMIT ?",
-        (most,),
-    )
+    newest = "WHERE role = 'user' ORDER BY created_at DESC, id DESC LIMIT ?"
+    return db.rows(f"SELECT id, session, text, created_at, domain FROM episodes {newest}", (most,))
 
 
 def answered_before(db: Database, session: str, number: int) -> str:
     """Return the assistant's last text in a session before the turn with this number, or ''."""
-    row = db.row(
-        "SELECT text FROM episodes WHERE session = ? AND id < ? AND role = 'assistant' "
-        "ORDER BY id DESC LIMIT 1",
-        (session, number),
-    )
+    earlier = "session = ? AND id < ? AND role = 'assistant' ORDER BY id DESC LIMIT 1"
+    row = db.row(f"SELECT text FROM episodes WHERE {earlier}", (session, number))
     return str(row[0]) if row else ""
 
 
 def kept_sessions(db: Database, before: str = "") -> list[tuple[str, str]]:
     """Return (id, start) of stored sessions that began before a time, if given, newest first."""
-    return db.rows(
-        "SELECT session, min(created_at) AS began FROM episodes GROUP BY session "
-        "HAVING ? = '' OR began < ? ORDER BY began DESC",
-        (before, before),
-    )
+    older = "GROUP BY session HAVING ?1 = '' OR began < ?1 ORDER BY began DESC"
+    return db.rows(f"SELECT session, min(created_at) AS began FROM episodes {older}", (before,))
 
 
 def turns_of(db: Database, session: str) -> list[tuple[str, str]]:

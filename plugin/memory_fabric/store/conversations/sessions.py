@@ -1,6 +1,4 @@
-"""Sessions: times, injection ledger, open tasks, `checkpoint` (the state for a compaction), and
-`block` (notes that one reading of the transcript saves for the next reading).
-"""
+"""Sessions: times, injection ledger, open tasks, notes (`block`), and state for a compaction."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import Any
 
 from memory_fabric.store import files
 from memory_fabric.store.database import Database
-from memory_fabric.store.queries.conditions import marks
+from memory_fabric.store.queries.conditions import chunks, marks
 
 # After this many prompts, a memory may be injected again, because it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
@@ -40,39 +38,6 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
         return _touch(c, session, now, transcript)
 
 
-def adopt(
-    db: Database,
-    session: str,
-    transcript: str,
-    batch: str,
-    *,
-    started_at: str,
-    seen_at: str,
-    notes: Mapping[str, Any],
-) -> int:
-    """Register a past session as ended, for the run `batch`; return how far it has been read."""
-    from memory_fabric.store.operations import learn  # imported late: no hook needs it
-
-    text = json.dumps(notes, ensure_ascii=False) if notes else ""
-    with db.transaction(durable=False) as c:
-        is_new = c.execute(
-            "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript, block, ended_at) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?3)",
-            (session, started_at, seen_at, transcript, text),
-        ).rowcount
-        (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
-        learn.mark_session(c, batch, session, learn.UNKNOWN if is_new else offset)
-    return int(offset)
-
-
-def finish(db: Database, session: str) -> None:
-    """Record that a run over past sessions has finished reading a session registered by `adopt`."""
-    from memory_fabric.store.operations import learn  # imported late: no hook needs it
-
-    with db.transaction(durable=False) as c:
-        learn.finish_session(c, session)
-
-
 def read_to(db: Database) -> dict[str, int]:
     """Map each session to the offset up to which it was read; -1 if a run has not finished it."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
@@ -84,11 +49,9 @@ def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
     """Return (id, transcript, last seen at) of other sessions that have not ended, newest first."""
-    return db.rows(
-        "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
-        "AND id <> ? AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
-        (session, unseen_since, limit),
-    )
+    is_open = "ended_at = '' AND transcript <> '' AND id <> ? AND seen_at < ?"
+    query = f"SELECT id, transcript, seen_at FROM sessions WHERE {is_open} ORDER BY seen_at DESC"
+    return db.rows(f"{query} LIMIT ?", (session, unseen_since, limit))
 
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
@@ -118,18 +81,16 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
-def state_of(
-    db: Database, session: str, min_task_chars: int
-) -> tuple[str, bool, str, int, bool] | None:
+def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str, int, bool] | None:
     """Return a session's start time, True if its session block was shown, its last compaction's
-    time or '', its number of prompts, and True if one has `min_task_chars`; None if it is unknown.
+    time or '', its number of prompts, and True if one has `min_chars`; None if it is unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
         "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts, EXISTS "
         "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
         "FROM sessions WHERE id = ?1",
-        (session, min_task_chars),
+        (session, min_chars),
     )
     return (str(row[0]), bool(row[1]), str(row[2]), int(row[3]), bool(row[4])) if row else None
 
@@ -143,11 +104,10 @@ def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) ->
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
     """Return the ids of memories that are still in the context of the session or of this agent."""
-    rows = db.rows(
-        "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
-        "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
-        (session, agent, FORGET_INJECTION_AFTER_PROMPTS),
-    )
+    joined = "injections AS i LEFT JOIN sessions AS s ON s.id = i.session"
+    where = "i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?"
+    values = (session, agent, FORGET_INJECTION_AFTER_PROMPTS)
+    rows = db.rows(f"SELECT i.memory FROM {joined} WHERE {where}", values)
     return frozenset(row[0] for row in rows)
 
 
@@ -165,21 +125,17 @@ def record_injections(
     told: Iterable[Told] = (),
 ) -> None:
     """Add injected memories to the ledger after the output was written; create the session's row.
-
-    `told` lists the parts of the output (`worth.Item`). The channel "prompt" also counts a prompt
-    and deletes open tasks, because their agents never started. `loaded` means that the output
-    contained the session block. With `anew`, earlier injections are deleted, because a compaction
-    may have removed them from the context.
+    `told` lists the parts of the output. The channel "prompt" also counts a prompt and deletes open
+    tasks, whose agents never started. `loaded` means that the output had the session block. With
+    `anew`, earlier injections are deleted, because a compaction may have removed them.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
         if loaded:
             c.execute("UPDATE sessions SET loaded_at = ? WHERE id = ?", (now, session))
         if anew:
-            c.execute(
-                "DELETE FROM injections WHERE session = ? AND agent = ? AND memory NOT GLOB ?",
-                (session, agent, f"{CLOSED}*"),
-            )
+            earlier = "DELETE FROM injections WHERE session = ? AND agent = ? AND memory NOT GLOB ?"
+            c.execute(earlier, (session, agent, f"{CLOSED}*"))
         if channel == "prompt":
             c.execute("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", (session,))
             c.execute("DELETE FROM tasks WHERE session = ?", (session,))
@@ -201,10 +157,8 @@ def record_told(db: Database, session: str, channel: str, now: str, told: Iterab
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
     """Record that a session's notes ended these records, so that other sessions are informed."""
     with db.transaction(durable=False) as c:
-        c.executemany(
-            "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)",
-            [(session, CLOSED + id_, now) for id_ in records],
-        )
+        ended = "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)"
+        c.executemany(ended, [(session, CLOSED + id_, now) for id_ in records])
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
@@ -247,11 +201,9 @@ def mark_told(db: Database, session: str, told: Iterable[Sequence[Any]]) -> None
 
 
 def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) -> None:
-    c.execute(
-        "UPDATE sessions SET block = json_set(CASE WHEN json_valid(block) THEN block ELSE '{}' END,"
-        f" '$.{FEEDBACK}', json(?)) WHERE id = ?",
-        (json.dumps(parts[-MAX_FEEDBACK:], ensure_ascii=False), session),
-    )
+    block = "CASE WHEN json_valid(block) THEN block ELSE '{}' END"
+    update = f"UPDATE sessions SET block = json_set({block}, '$.{FEEDBACK}', json(?)) WHERE id = ?"
+    c.execute(update, (json.dumps(parts[-MAX_FEEDBACK:], ensure_ascii=False), session))
 
 
 def known_turns(
@@ -262,9 +214,7 @@ def known_turns(
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    every = list(turns)
-    for start in range(0, len(every), TURNS_PER_QUERY):
-        some = every[start : start + TURNS_PER_QUERY]
+    for some in chunks(turns, TURNS_PER_QUERY):
         uuids, times = [uuid for uuid, _, _ in some], sorted({at for _, _, at in some})
         of_uuids = f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks(uuids)})"
         by_uuid |= dict(db.rows(of_uuids, uuids))
@@ -328,27 +278,21 @@ def save_task(db: Database, task: str, session: str, agent_type: str, text: str,
     from memory_fabric.store.write import cleaned  # imported late: slow, and only for tasks
 
     with db.transaction(durable=False) as c:
-        c.execute(
-            "INSERT OR REPLACE INTO tasks (id, session, agent_type, prompt, created_at) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (task, session, agent_type, cleaned({"prompt": text})["prompt"], now),
-        )
-        c.execute(
-            "DELETE FROM tasks WHERE session = ?1 AND id NOT IN (SELECT id FROM tasks "
-            "WHERE session = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2)",
-            (session, OPEN_TASKS_KEPT),
-        )
+        columns, prompt = "id, session, agent_type, prompt, created_at", cleaned({"prompt": text})
+        values = (task, session, agent_type, prompt["prompt"], now)
+        c.execute(f"INSERT OR REPLACE INTO tasks ({columns}) VALUES (?, ?, ?, ?, ?)", values)
+        newest = "WHERE session = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2"
+        old = f"session = ?1 AND id NOT IN (SELECT id FROM tasks {newest})"
+        c.execute(f"DELETE FROM tasks WHERE {old}", (session, OPEN_TASKS_KEPT))
 
 
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return tasks of an agent type as (id, prompt, agents offered the task), oldest first."""
-    rows = db.rows(
-        "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
-        "AND created_at >= ? ORDER BY created_at, id",
-        (session, agent_type, since),
-    )
+    where = "session = ? AND agent_type = ? AND created_at >= ? ORDER BY created_at, id"
+    query = f"SELECT id, prompt, taken_by FROM tasks WHERE {where}"
+    rows = db.rows(query, (session, agent_type, since))
     return [(id_, prompt, tuple(offered.split())) for id_, prompt, offered in rows]
 
 

@@ -1,6 +1,4 @@
-"""The parts of texts that were shown to a model, and whether the model followed them, if that can
-be judged.
-"""
+"""The parts of texts that a model was shown, and whether the model followed them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -60,7 +58,5 @@ def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
 def save_outcomes(db: Database, outcomes: Mapping[int, bool], now: str) -> None:
     """Save, by row number, whether the model followed each item that it was shown."""
     with db.transaction(durable=False) as c:
-        c.executemany(
-            "UPDATE told SET followed = ?, judged_at = ? WHERE id = ?",
-            [(int(is_followed), now, row) for row, is_followed in outcomes.items()],
-        )
+        judged = [(int(is_followed), now, row) for row, is_followed in outcomes.items()]
+        c.executemany("UPDATE told SET followed = ?, judged_at = ? WHERE id = ?", judged)

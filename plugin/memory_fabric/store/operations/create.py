@@ -1,7 +1,4 @@
-"""Operations that create entities, relations and observations.
-
-One operation may create thousands of rows, so names are looked up and rows inserted in bulk.
-"""
+"""Operations that create entities, relations and observations, thousands of rows at once."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +50,8 @@ def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
     at_ends = dict.fromkeys(id_ for edge in edges for id_ in (edge[0], edge[2]))
-    for id_ in rows.brought_by_records(c, at_ends):
+    of_records = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
+    for (id_,) in list(rows.among(c, of_records, at_ends)):
         statement.detach(id_)
     existing = rows.existing_relations(c, edges)
     new = {edge for edge in edges if edge not in existing}
@@ -91,9 +89,8 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """The effects of one operation: new rows, changed rows, and the inverse of both.
-
-    `only` is the one domain that the operation may change, if its payload has `apart`; else None.
+    """The effects of one operation: new rows, changed rows, and the inverse of both. `only` is the
+    one domain that the operation may change, if its payload has `apart`; else None.
     """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
@@ -109,11 +106,8 @@ class _Statement:
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
         self.detach(entity, texts)
-        wanted = (
-            text
-            for text in texts
-            if rows.text_id(c, entity, text) is not None or not self.guard.refuse_text(name, text)
-        )
+        is_refused = self.guard.refuse_text
+        wanted = (t for t in texts if rows.text_id(c, entity, t) or not is_refused(name, t))
         added = rows.new_texts(c, entity, wanted, self._by, apart=self.only is not None)
         self.new.add_texts(entity, name, added)
         return added
@@ -170,9 +164,7 @@ def _relation(item: Payload) -> dict[str, str]:
 
 
 def _removal(stated: Iterable[tuple[str, Iterable[str]]], only: str | None = None) -> Any:
-    deletions = [
-        {"entityName": name, "observations": list(dict.fromkeys(texts))} for name, texts in stated
-    ]
+    deletions = [{"entityName": n, "observations": list(dict.fromkeys(ts))} for n, ts in stated]
     within = {} if only is None else {"only": [only]}
     return step("delete_observations", deletions=deletions, **within)
 
@@ -185,11 +177,8 @@ def _derive_entities(payload: Payload) -> Steps:
 
 def _describe_entities(payload: Payload, inverse: Sequence[Payload]) -> str:
     new, added = set(kind.parts_of(inverse, "remove_orphans", "entityNames")), _added(inverse)
-    parts = [
-        f"created {item['name']} ({item['entityType']}){kind.counted(added[item['name']])}"
-        for item in payload["entities"]
-        if item["name"] in new
-    ]
+    created = ((i["name"], i["entityType"]) for i in payload["entities"] if i["name"] in new)
+    parts = [f"created {name} ({type_}){kind.counted(added[name])}" for name, type_ in created]
     additions = _additions({name: added[name] for name in added if name not in new})
     about = kind.named(item["name"] for item in payload["entities"])
     return kind.joined(parts + additions) or f"nothing new about {about}"

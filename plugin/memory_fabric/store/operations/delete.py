@@ -1,7 +1,5 @@
-"""Operations that delete entities, observations and relations, and the operation `forget`.
-
-The inverse of a deletion is `restore` with the whole rows; it skips rows that have been forgotten
-since the deletion. `forget` also deletes records and turns, and sets tombstones.
+"""Operations that delete entities, observations and relations, and `forget`, which also deletes
+records and turns, and sets tombstones. The inverse, `restore`, skips rows forgotten since then.
 """
 
 from collections import Counter
@@ -57,9 +55,7 @@ def delete_observations(c: Connection, payload: Payload, by: Provenance) -> Resu
 
 
 def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete relations, but not the entities at their ends; `only` limits this to some domains.
-    Ignore unknown relations.
-    """
+    """Delete existing relations, but not the entities at their ends; see `delete_entities`."""
     only = payload.get("only")
     matches = [row for item in payload["relations"] for row in rows.relation_of(c, item)]
     matches = [row for row in matches if only is None or row["domain"] in only]
@@ -67,11 +63,10 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Forget entities, observations, turns, and records with the graph rows that they added.
-
-    An undo restores everything except turns, because operations do not contain the text of turns. A
-    later statement also restores its content, but replaying an older statement does not. With
-    `only`, the content of other domains is kept.
+    """Forget entities, observations, turns, and records with the graph rows that they added. An
+    undo restores everything except turns, whose text no operation contains. A later statement
+    restores its content, too; replaying an older one does not. With `only`, other domains are
+    unaffected.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")

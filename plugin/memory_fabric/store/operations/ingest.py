@@ -1,8 +1,4 @@
-"""Operations on ingested texts: accept a text, mark it as processed, drop it.
-
-The table `intake` contains each text as it was received. The memories extracted from the text are
-stored by separate operations.
-"""
+"""Operations on ingested texts: accept a text, mark it as processed, drop it."""
 
 import json
 from collections.abc import Sequence
@@ -12,6 +8,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Payload, Provenance
 from memory_fabric.store.operations import kind
 from memory_fabric.store.operations.kind import Kind, Result, step
+from memory_fabric.store.queries.conditions import insert
 from memory_fabric.text import many
 
 WAITING, WORKING, DONE, DEAD = "waiting", "working", "done", "dead"
@@ -32,26 +29,21 @@ def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
         result = {"id": earlier[0], "repeated": True, "ingest": json.loads(earlier[2])}
         result |= {"length": json.loads(earlier[3]).get("length", 0)} if earlier[3] else {}
         return result | ({} if earlier[1] == content_digest else {"conflict": True}), []
-    ended = (DONE, json.dumps(outcome), by.at) if outcome else (WAITING, "", "")
-    added = c.execute(
-        "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, ended_at, "
-        "created_at) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)",
-        (id_, key, content_digest, body, *ended, by.at),
-    ).rowcount
+    row = {"id": id_, "key": key, "digest": content_digest, "body": body, "created_at": by.at}
+    state, ended_at = (DONE, by.at) if outcome else (WAITING, "")
+    row |= {"state": state, "ended_at": ended_at, "result": json.dumps(outcome) if outcome else ""}
     result = {"id": id_, "ingest": dict(value)}
-    if not added:
+    if not insert(c, "intake", row | {"due_at": ""}, "INSERT OR IGNORE"):
         return result | {"repeated": True}, []
     return result, [step("drop_ingests", ids=[id_])]
 
 
 def ingested(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Mark a text as processed, so that a replay does not process it again."""
-    changed = c.execute(
-        "UPDATE intake SET state = ?1, worker = '', leased_until = '', error = '', result = ?2, "
-        "ended_at = ?3 WHERE id = ?4 AND state <> ?1",
-        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"]),
-    )
-    return {"done": changed.rowcount > 0}, []
+    ended = "state = ?1, worker = '', leased_until = '', error = '', result = ?2, ended_at = ?3"
+    update = f"UPDATE intake SET {ended} WHERE id = ?4 AND state <> ?1"
+    values = (DONE, json.dumps(payload["outcome"]), by.at, payload["id"])
+    return {"done": c.execute(update, values).rowcount > 0}, []
 
 
 def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -84,6 +76,15 @@ def _describe_ingest(payload: Payload, _: Sequence[Payload]) -> str:
     return f"ingested a text of {sender}: {stated}"
 
 
+def _describe_ingested(payload: Payload, _: Sequence[Payload]) -> str:
+    count = many(len(payload["outcome"].get("records", ())), "record")
+    return f"processed the text {short_id(payload['id'])}: {count}"
+
+
+def _describe_dropped(_: Payload, inverse: Sequence[Payload]) -> str:
+    return f"dropped {many(len(inverse), 'ingested text')}"
+
+
 _FIELDS = "domain source_model project session_id idempotency_key created_at".split()
 _TEXT = kind.options(key_decisions=[str], **dict.fromkeys(_FIELDS, str)) | {"session_summary": str}
 KINDS = {
@@ -92,17 +93,6 @@ KINDS = {
         ingest,
         _describe_ingest,
     ),
-    "ingested": Kind(
-        {"id": str, "outcome": dict},
-        ingested,
-        lambda payload, _: (
-            f"processed the text {short_id(payload['id'])}: "
-            f"{many(len(payload['outcome'].get('records', ())), 'record')}"
-        ),
-    ),
-    "drop_ingests": Kind(
-        {"ids": [str]},
-        drop_ingests,
-        lambda _, inverse: f"dropped {many(len(inverse), 'ingested text')}",
-    ),
+    "ingested": Kind({"id": str, "outcome": dict}, ingested, _describe_ingested),
+    "drop_ingests": Kind({"ids": [str]}, drop_ingests, _describe_dropped),
 }

@@ -1,11 +1,7 @@
-"""The class of a kind of operation, checks of its payloads, and phrases that describe changes.
-
-Anyone can edit the files of queues and journals, so a payload is checked before it is applied.
-"""
+"""Kinds of operation: their class, checks of payloads that anyone may have edited, phrases."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from memory_fabric.ids import short_id
@@ -20,21 +16,17 @@ Check = Callable[[Any], bool]
 
 
 class Kind(NamedTuple):
-    """One kind of operation.
-
-    `shape` has the shapes of the payload's fields, in the format that `fits` accepts. `apply` runs
-    inside the transaction of `write`, with a redacted payload of that shape. It returns a result
-    and an inverse: steps `{"kind", "payload"}` that, applied in order, restore the former state.
-    `touched` in a result lists entities that may have become orphans. `describe` returns a phrase
-    for a payload and its inverse. `derive`, if given, returns the inverse for a payload whose
-    content was all new. If `is_logged` is False, the operation may not be a step of an inverse
-    either.
-
-    A kind with `items` changes each entity in the database that contains it; other kinds change
-    only one database. `items` has the field with the payload's list, and the fields of an item that
-    contain names of entities; `answers` has the field with the result's list, and the fields that
-    identify an item. A kind whose shape has `apart` adds only to the caller's domain; a kind whose
-    shape has `only` deletes only in the domains listed there.
+    """One kind of operation. `shape` has the shapes of the payload's fields, in the format that
+    `fits` accepts. `apply` runs inside the transaction of `write`, with a redacted payload of that
+    shape. It returns a result and an inverse: steps `{"kind", "payload"}` that, applied in order,
+    restore the former state. `touched` in a result lists entities that may have become orphans.
+    `describe` returns a phrase for a payload and its inverse. `derive`, if given, returns the
+    inverse for a payload whose content was all new. If `is_logged` is False, the operation may not
+    be a step of an inverse either. A kind with `items` changes each entity in the database that
+    contains it; other kinds change only one database. `items` has the field with the payload's
+    list, and the fields of an item that contain names of entities; `answers` has the field with the
+    result's list, and the fields that identify an item. A kind whose shape has `apart` adds only to
+    the caller's domain; a kind whose shape has `only` deletes only in the domains listed there.
     """
 
     shape: Payload
@@ -65,11 +57,11 @@ def fits(value: Any, shape: Any) -> bool:
 
 def options(**shapes: Any) -> dict[str, Check]:
     """Return checks for optional fields: a value may be None; otherwise it must have the shape."""
-    return {name: partial(_fits_or_is_missing, shape) for name, shape in shapes.items()}
 
+    def optional(shape: Any) -> Check:
+        return lambda value: value is None or fits(value, shape)
 
-def _fits_or_is_missing(shape: Any, value: Any) -> bool:
-    return value is None or fits(value, shape)
+    return {name: optional(shape) for name, shape in shapes.items()}
 
 
 RECORD = {"type": str, "what": str, "id": str}

@@ -1,7 +1,5 @@
-"""The table of all kinds of operations, and the code that uses it: checks, undo, stored inverses.
-
-The content of an import is usually new. Its inverse would repeat every text of its payload: such
-inverses took a sixth of a large database. So an inverse that can be derived is not stored.
+"""The table of all kinds of operations, and its uses: checks, undo, stored inverses. An inverse
+that can be derived from its payload is not stored: such inverses took a sixth of a large database.
 """
 
 import json

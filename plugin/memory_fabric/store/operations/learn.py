@@ -8,13 +8,17 @@ from memory_fabric.models import ERASED, Payload, Provenance
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 from memory_fabric.store.operations.kind import Kind, Result, options, step
+from memory_fabric.store.queries.conditions import insert
 from memory_fabric.text import index_extra
 
+# Fields that each turn has, and fields that it may have.
+_TURN, _OPTIONAL = "id session role text created_at".split(), ("place", "agent", "project")
 TURNS, SESSION = "turns", "session"
 # The offset that is saved for a session that was unknown before the run.
 UNKNOWN = -1
 # The prefix of the key in `meta` for a session that a run has begun but not finished.
 OPEN = "learning "
+_FINISH = "DELETE FROM meta WHERE key = ?"
 _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, ?2) > 0)"
 
 
@@ -24,14 +28,9 @@ def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
             continue
-        optional = {name: str(item.get(name) or "") for name in ("place", "agent", "project")}
-        cursor = c.execute(
-            "INSERT OR IGNORE INTO episodes (uuid, session, role, text, extra, place, agent, "
-            "domain, project, created_at) VALUES (:id, :session, :role, :text, :extra, :place, "
-            ":agent, :domain, :project, :created_at)",
-            item | optional | {"extra": index_extra(item["text"]), "domain": by.domain},
-        )
-        added += [item["id"]] if cursor.rowcount > 0 else []
+        row = {name: str(item.get(name) or "") for name in (*_TURN[1:], *_OPTIONAL)}
+        row |= {"uuid": item["id"], "extra": index_extra(item["text"]), "domain": by.domain}
+        added += [item["id"]] if insert(c, "episodes", row, "INSERT OR IGNORE") else []
     if payload.get("batch") and added:
         _mark(c, _key(payload["batch"], TURNS, added[0]), added)
     return {"added": len(added)}, []
@@ -56,7 +55,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
             deleted += turns.rowcount
             continue
         session, offset = json.loads(value)
-        finish_session(c, session)
+        c.execute(_FINISH, (OPEN + session,))
         where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
             # If the session went on after the run, its row is kept: its own hooks update it.
@@ -69,15 +68,24 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
     return {"deleted": deleted}, []
 
 
-def mark_session(c: Connection, batch: str, session: str, offset: int) -> None:
-    """Save from which offset a run reads a session, and that the session is not finished."""
-    _mark(c, _key(batch, SESSION, session), [session, offset])
-    c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
+def adopt(
+    db: Database, session: str, path: str, batch: str, started_at: str, seen_at: str, notes: Payload
+) -> None:
+    """Register the past session of the transcript `path` as ended, and begun by the run `batch`."""
+    text = json.dumps(notes, ensure_ascii=False) if notes else ""
+    row = {"id": session, "started_at": started_at, "seen_at": seen_at, "ended_at": seen_at}
+    with db.transaction(durable=False) as c:
+        row |= {"transcript": path, "block": text}
+        is_new = insert(c, "sessions", row, "INSERT OR IGNORE")
+        (offset,) = c.execute("SELECT offset FROM sessions WHERE id = ?", (session,)).fetchone()
+        _mark(c, _key(batch, SESSION, session), [session, UNKNOWN if is_new else int(offset)])
+        c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (OPEN + session, batch))
 
 
-def finish_session(c: Connection, session: str) -> None:
-    """Delete the mark set by `mark_session`, because the run has read the session to its end."""
-    c.execute("DELETE FROM meta WHERE key = ?", (OPEN + session,))
+def finish(db: Database, session: str) -> None:
+    """Save that a run has read this session to its end."""
+    with db.transaction(durable=False) as c:
+        c.execute(_FINISH, (OPEN + session,))
 
 
 def _mark(c: Connection, key: str, value: list[Any]) -> None:
@@ -107,7 +115,6 @@ def made_by(database: Database, batch: str) -> tuple[int, int, int]:
     return int(turns), int(fixes), int(candidates)
 
 
-_TURN = ("id", "session", "role", "text", "created_at")
 KINDS = {
     "add_episodes": Kind(
         {"episodes": [dict.fromkeys(_TURN, str)], **options(batch=str)},

@@ -1,7 +1,4 @@
-"""Operations on entity names: add and remove aliases, merge several entities into one.
-
-The graph tools match names exactly; capture and recall also find an entity by its aliases.
-"""
+"""Operations on entity names: add and remove aliases, merge several entities into one."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -27,9 +24,7 @@ _CLAIMING = (
 
 
 def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add aliases to an entity, except names that another entity has. Raises NotFound if the entity
-    is unknown, BadInput if no alias can be added.
-    """
+    """Add aliases, except names of other entities. Raises NotFound, or BadInput if none is free."""
     name = payload["entity"]
     id_ = _existing(c, name)
     of_alias, refused = "e.id IN (SELECT entity FROM aliases WHERE key = ?)", {}
@@ -85,12 +80,23 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     for name in names:
         _existing(c, name)
     texts = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
+    out = [row for n in (into, *names) for row in rows.entities(c, "e.name = ?", (n,))]
+    aliases = [pair for row in out for pair in row["aliases"]]
+    aliases += [[name_key(name), name] for name in names]
+    unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
+    # If this user stated one of the entities, or stated it without a record, so is the merged one.
+    origin = {f: out[0][f] if all(row[f] for row in out) else "" for f in ("record", "said_by")}
     groups = [
-        _one_entity(c, into, names),
+        restore.group("entities", out, [out[0] | origin | {"aliases": unique}]),
         *_moved("observations", texts, lambda row: row | {"entity": into}, ("text",)),
         *_relations(c, into, names),
     ]
-    lifted = _lift_tombstones(c, into, groups)
+    # The observations that the merge adds to the entity are no longer forgotten.
+    texts_in = [row["text"] for group in groups for row in group["in"]["observations"]]
+    ids = json.dumps([tombstones.of_observation(into, text) for text in texts_in])
+    of_ids = "SELECT * FROM tombstones WHERE id IN (SELECT value FROM json_each(?))"
+    lifted = [list(row) for row in c.execute(of_ids, (ids,)).fetchall()]
+    c.executemany("DELETE FROM tombstones WHERE id = ?", [row[:1] for row in lifted])
     latest = max(row["updated_at"] for row in groups[0]["out"]["entities"])
     back = restore.replace(c, groups, by)
     c.execute("UPDATE entities SET updated_at = ? WHERE name = ?", (latest, into))
@@ -107,17 +113,6 @@ def _existing(c: Connection, name: str) -> int:
         problem = f"There is no entity {name[:100]!r}."
         raise NotFound(name, problem, remedy="memory-fabric recall shows how names are spelt.")
     return id_
-
-
-def _one_entity(c: Connection, into: str, names: Sequence[str]) -> restore.Group:
-    out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
-    aliases = [pair for row in out for pair in row["aliases"]]
-    aliases += [[name_key(name), name] for name in names]
-    record = "" if any(not row["record"] for row in out) else out[0]["record"]
-    said_by = "" if any(not row["said_by"] for row in out) else out[0]["said_by"]
-    unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    single = out[0] | {"record": record, "said_by": said_by, "aliases": unique}
-    return restore.group("entities", out, [single])
 
 
 def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
@@ -159,18 +154,6 @@ def _moved(
 
 def _is_of_others(row: Row) -> bool:
     return row.get("source") == OTHERS or bool(row.get("said_by"))
-
-
-def _lift_tombstones(c: Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
-    """Delete and return the tombstones of observations that the merge adds to the entity `into`."""
-    if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
-        return []
-    texts = [row["text"] for group in groups for row in group["in"]["observations"]]
-    ids = json.dumps([tombstones.of_observation(into, text) for text in texts])
-    chosen = "SELECT * FROM tombstones WHERE id IN (SELECT value FROM json_each(?))"
-    lifted = [list(row) for row in c.execute(chosen, (ids,)).fetchall()]
-    c.executemany("DELETE FROM tombstones WHERE id = ?", [row[:1] for row in lifted])
-    return lifted
 
 
 def _op(kind: str, name: str, pairs: Sequence[Sequence[str]]) -> Steps:

@@ -30,7 +30,6 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; return counts of stored and deleted records.
-
     `records` are new or changed records, `forgotten` the ids that the journal marks as forgotten,
     `here` all its ids, `sums` checksums of the lines that were read. A record that is no longer in
     the journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
@@ -54,7 +53,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     if missing := before.keys() - ids_here:
         gone = missing - _held_elsewhere(c, place)
         deleted += sum(drop(c, id_, pinned=False) for id_ in gone)
-    sums_here = {id_: sum_ for id_, sum_ in before.items() if id_ in ids_here}
+    sums_here = {id_: before[id_] for id_ in ids_here & before.keys()}
     _note(c, STAMP + place, payload["stamp"])
     _note(c, LINES + place, json.dumps(sums_here | payload["sums"]))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
@@ -101,14 +100,9 @@ def claimed_record(
     if old is not None and not is_of_others(old):
         return None
     claimed = records.from_object(value)._replace(project=project)
-    first_at = claimed.created_at or (old.created_at if old else by.at)
-    record = Record(
-        **{name: getattr(claimed, name) for name in _CLAIMED},
-        trust=TRUST,
-        source=OTHERS,
-        created_at=min(first_at, by.at),
-        pinned=old is not None and old.pinned,
-    )
+    first_at = min(claimed.created_at or (old.created_at if old else by.at), by.at)
+    record = Record(**{name: getattr(claimed, name) for name in _CLAIMED}, created_at=first_at)
+    record = record._replace(trust=TRUST, source=OTHERS, pinned=old is not None and old.pinned)
     if any_forgotten and remember.is_forgotten(c, record):
         return None
     # If a record of this user superseded the old version, it also supersedes the new version.
@@ -118,9 +112,7 @@ def claimed_record(
 
 
 def set_successor(c: Connection, record: Record, successor: str) -> None:
-    """Link a replaced record to its successor, if the successor is another user's, too. A record of
-    this user must not support what another user claims.
-    """
+    """Link a replaced record to its successor, but never to a record of this user."""
     is_other = successor not in ("", record.id) and not record.superseded_by
     if is_other and _is_others(c, successor):
         c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))
@@ -135,9 +127,8 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
     unpinned = f"DELETE FROM records WHERE id = ? {_THEIRS} AND (pinned = 0 OR ?)"
     deleted = c.execute(unpinned, (id_, pinned)).rowcount
     if deleted:
-        c.execute(
-            f"UPDATE records SET superseded_by = '' WHERE superseded_by = ? {_THEIRS}", (id_,)
-        )
+        ended = f"UPDATE records SET superseded_by = '' WHERE superseded_by = ? {_THEIRS}"
+        c.execute(ended, (id_,))
     return int(deleted)
 
 

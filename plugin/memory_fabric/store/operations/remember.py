@@ -12,7 +12,7 @@ that another operation has superseded in the meantime is not changed.
 
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory_fabric import models
 from memory_fabric.ids import checksum, short_id
@@ -34,13 +34,12 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
 
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store a record and its graph rows; a repetition only strengthens the known record.
-
-    The result has `record` as stored (None if it was forgotten earlier), and `repeated`. A
-    candidate becomes active when a second session states it, unless the second statement is only
-    from a prompt or an `echo` of an earlier one. A forgotten record returns only if the user states
-    it again later. Records listed in `supersedes` are superseded if `models.may_close` allows this.
-    With `past`, the record is from an old session and may be stored again after an undo.
+    """Store a record and its graph rows; a repetition only strengthens the known record. The result
+    has `record` as stored (None if it was forgotten earlier), and `repeated`. A candidate becomes
+    active when a second session states it, unless the second statement is only from a prompt or an
+    `echo` of an earlier one. A forgotten record returns only if the user states it again later.
+    Records listed in `supersedes` are superseded if `models.may_close` allows this. With `past`,
+    the record is from an old session and may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
     # A shared journal may have contained this record, which was then stored as another user's.
@@ -57,9 +56,9 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     else:
         status = "active" if new.confidence >= models.STORED_FROM else "candidate"
         stored = new._replace(status=status)
-        change = _replace(c, None, stored, [new.session])
+        _, undo = _replace(c, None, stored, [new.session])
         unburied = {"bury": False} if payload.get("past") is True else {}
-        inverse = [step("forget", ids=[new.id], **unburied), *change.undo]
+        inverse = [step("forget", ids=[new.id], **unburied), *undo]
         result = _result(stored, repeated=False)
     if not payload.get("supersedes"):
         return result, inverse
@@ -88,8 +87,8 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
     if stored == old and sessions == seen:
         return _result(old, repeated=True), []
-    change = _replace(c, old, stored, sessions)
-    return _result(stored, repeated=True), [put_op(old, seen, change.lifted), *change.undo]
+    lifted, undo = _replace(c, old, stored, sessions)
+    return _result(stored, repeated=True), [put_op(old, seen, lifted), *undo]
 
 
 def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -104,13 +103,11 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
         record = record._replace(superseded_by="", valid_to="")
-    change = _replace(c, old, record, list(payload["seen_in"]), payload.get("rows"), by)
-    if old is None:
-        back = step("forget", ids=[record.id], bury=False)
-    else:
-        back = put_op(old, seen, change.lifted)
-    result = _result(record, repeated=old is not None)
-    return result, [*restore.op(change.groups), back, *change.undo]
+    old_rows = payload.get("rows")
+    lifted, undo = _replace(c, old, record, list(payload["seen_in"]), old_rows, by)
+    back = put_op(old, seen, lifted) if old else step("forget", ids=[record.id], bury=False)
+    inverse = [back, *undo] if old_rows is None else [*undo, back]
+    return _result(record, repeated=old is not None), inverse
 
 
 def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
@@ -120,19 +117,16 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Supersede the records that `new` may supersede; return the links that were set.
-
-    `stored` is `new` itself, or the older record that `new` repeats. The permission depends on the
-    trust of `new`; it is checked again here because this is within the transaction.
+    """Supersede the records that `new` may supersede; return the links that were set. `stored` is
+    `new` itself, or the older record that `new` repeats. The permission depends on the trust of
+    `new`; it is checked again here because this is within the transaction.
     """
     if stored.status != "active":
         return []
-    links = [
-        {"id": old.id, "by": stored.id, "at": stated_at(new), "was": OPEN}
-        for id_ in dict.fromkeys(ids)
-        for old, _ in records.find(c, "id = ?", (id_,))
-        if old.id != stored.id and old.status == "active" and models.may_close(new, old)
-    ]
+    pairs = [pair for id_ in dict.fromkeys(ids) for pair in records.find(c, "id = ?", (id_,))]
+    others = [old for old, _ in pairs if old.id != stored.id and old.status == "active"]
+    closed = [old.id for old in others if models.may_close(new, old)]
+    links = [{"id": i, "by": stored.id, "at": stated_at(new), "was": OPEN} for i in closed]
     return [link for link in links if _set(c, link)]
 
 
@@ -141,18 +135,14 @@ def reopen(c: Connection, deleted: Record) -> list[Link]:
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
-        was = {"by": deleted.id, "at": old.valid_to}
-        now = {"by": successor, "at": old.valid_to} if successor and successor != old.id else OPEN
-        links.append({"id": old.id, **now, "was": was})
+        now = {"by": successor, "at": old.valid_to} if successor not in ("", old.id) else OPEN
+        links.append({"id": old.id, **now, "was": {"by": deleted.id, "at": old.valid_to}})
     return [link for link in links if _set(c, link)]
 
 
 def links_back(links: Sequence[Link]) -> Steps:
     """Return the operation that resets these links to their former state; empty without links."""
-    back = [
-        {"id": link["id"], **link["was"], "was": {"by": link["by"], "at": link["at"]}}
-        for link in reversed(links)
-    ]
+    back = [link | link["was"] | {"was": {n: link[n] for n in OPEN}} for link in reversed(links)]
     return [step("supersede", links=back)] if back else []
 
 
@@ -169,16 +159,6 @@ def _exists(c: Connection, id_: str) -> bool:
     return bool(id_ and c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone())
 
 
-class Change(NamedTuple):
-    """How storing a record changed the graph: `lifted` rows (None if unchanged), `groups` that
-    reverse changes of other records' rows, and `undo`, the operations that reverse everything else.
-    """
-
-    lifted: Any = None
-    groups: Sequence[restore.Group] = ()
-    undo: Sequence[dict[str, Any]] = ()
-
-
 def _replace(
     c: Connection,
     old: Record | None,
@@ -186,17 +166,19 @@ def _replace(
     sessions: list[str],
     old_rows: Any = None,
     by: Provenance | None = None,
-) -> Change:
-    """Store the record's row, and replace its graph rows by new rows, or by `old_rows` if given."""
+) -> tuple[Any, Steps]:
+    """Store the record's row, and replace its graph rows by new rows, or by `old_rows` if given.
+    Return the former graph rows (None if unchanged), and the steps that reverse the other changes.
+    """
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
-        return Change()
+        return None, []
     lifted = remove_from_graph(c, old) if old is not None else rows.nothing()
     records.put(c, new, sessions)
     if old_rows is None:
-        return Change(lifted, undo=tombstones.op(_add_to_graph(c, new)))
+        return lifted, tombstones.op(_add_to_graph(c, new))
     _, groups = restore.put_back(c, old_rows, by or _said_by(new), claim_again=True)
-    return Change(lifted, groups)
+    return lifted, restore.op(groups)
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
@@ -224,17 +206,15 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
         if id_ is None:
             continue
         is_new = rows.text_id(c, id_, text) is None
-        if is_new and guard.refuse_text(rows.name_of(c, id_), text):
-            continue
-        rows.add_texts(c, id_, (text,), by, record.id)
-        rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
+        if not (is_new and guard.refuse_text(rows.name_of(c, id_), text)):
+            rows.add_texts(c, id_, (text,), by, record.id)
+            rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
     for relation in record.relations:
         source, target = entity_for(relation.source), entity_for(relation.target)
-        if source is None or target is None:
-            continue
-        rows.add_relation(c, source, relation.type, target, by, record.id)
-        edge = rows.relation_id(c, source, relation.type, target)
-        rows.claim(c, "relations", edge or 0, record.id)
+        if source is not None and target is not None:
+            rows.add_relation(c, source, relation.type, target, by, record.id)
+            edge = rows.relation_id(c, source, relation.type, target)
+            rows.claim(c, "relations", edge or 0, record.id)
     return guard.lifted
 
 
@@ -259,8 +239,8 @@ def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
 
 def _said_by(record: Record) -> Provenance:
     """Return the record's provenance, which its graph rows keep even if someone restores them."""
-    fields = {name: getattr(record, name) for name in ("trust", "session", "agent", "domain")}
-    return Provenance(record.source, at=record.created_at, **fields)
+    stated = (record.source, record.trust, record.session, record.agent)
+    return Provenance(*stated, at=record.created_at, domain=record.domain)
 
 
 def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
@@ -276,9 +256,8 @@ def names_of(record: Record) -> list[str]:
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that the new record repeats: one with its id, or with its text and scope.
-
-    A question does not count as a repetition of its answer, nor a failure of a success. Another
+    """Return the record that the new record repeats: one with its id, or with its text and scope. A
+    question does not count as a repetition of its answer, nor a failure of a success. Another
     user's record is never repeated, because the new record must be stored as this user's own.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
@@ -374,13 +353,11 @@ def _describe_remember(payload: Payload, inverse: Sequence[Payload]) -> str:
         return f"did not store {kind.record_phrase(payload['record'])}: it was forgotten before"
     closed = [short_id(link["id"]) for link in kind.parts_of(inverse, "supersede", "links")]
     replaced = f", in place of {kind.named(closed)}" if closed else ""
-    if not former:
-        return f"remembered {kind.record_phrase(payload['record'])}{replaced}"
     # A repetition is not stored, so the description has the id of the first statement.
-    first = {**payload["record"], "id": former[0]["id"]}
+    first = payload["record"] | ({"id": former[0]["id"]} if former else {})
     # A repetition with the candidate's own id is always the user's decision to keep the candidate.
-    is_kept = former[0]["id"] == payload["record"]["id"] and former[0]["status"] == "candidate"
-    verb = "kept" if is_kept else "strengthened"
+    is_kept = first == payload["record"] and bool(former) and former[0]["status"] == "candidate"
+    verb = "kept" if is_kept else "strengthened" if former else "remembered"
     return f"{verb} {kind.record_phrase(first)}{replaced}"
 
 
@@ -415,12 +392,9 @@ def _describe_links(payload: Payload, _: Sequence[Payload]) -> str:
 
 _SAID = kind.options(supersedes=[str], echo=bool, past=bool, batch=str)
 _PUT = {"seen_in": [str], **kind.options(rows=kind.ROWS, batch=str, told=bool)}
+_LINK = {"id": str, "by": str, "at": str, "was": {"by": str, "at": str}}
 KINDS = {
     "remember": Kind({"record": kind.RECORD, **_SAID}, remember, _describe_remember),
     "put_record": Kind({"record": kind.RECORD, **_PUT}, put_record, _describe_put),
-    "supersede": Kind(
-        {"links": [{"id": str, "by": str, "at": str, "was": {"by": str, "at": str}}]},
-        supersede,
-        _describe_links,
-    ),
+    "supersede": Kind({"links": [_LINK]}, supersede, _describe_links),
 }

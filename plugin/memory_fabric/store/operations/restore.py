@@ -53,11 +53,10 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
-    """Insert deleted rows again, with their old row numbers if these are free.
-
-    A row whose entity is missing is skipped. With `claim_again`, existing rows are attributed to
-    their former record again. Returns the inserted rows, and the groups with which `replace` can
-    undo changes of existing rows.
+    """Insert deleted rows again, with their old row numbers if these are free, except rows whose
+    entity is missing. With `claim_again`, existing rows are attributed to their former record
+    again. Returns the inserted rows, and the groups with which `replace` can undo the other
+    changes.
     """
     new, changed = rows.nothing(), []
     for table in _ENDS:
@@ -67,8 +66,15 @@ def put_back(
             if None in ends or row is None:
                 continue
             if existing := _like(c, table, row, ends):
-                changed += _claim_existing(c, table, existing[0], row, claim_again)
-            elif not _is_forgotten(c, table, row):
+                [before] = existing
+                # An observation without a record was stated directly, so it gets no record.
+                has_source = before["record"] or table == "entities"
+                if claim_again and has_source and before["record"] != row["record"]:
+                    rows.hand_to(c, group(table, existing, ())["out"], row["record"], row["domain"])
+                _claim(c, table, before, row)
+                after = rows.by_number(c, table, before["id"])
+                changed += [group(table, after, existing)] if after != existing else []
+            elif table == "relations" or not tombstones.is_set(c, _tombstone_of(row)):
                 id_ = row["id"]
                 is_number = isinstance(id_, int) and 0 < id_ < 1 << 62
                 is_free = is_number and not rows.by_number(c, table, id_)
@@ -86,7 +92,15 @@ def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Gr
     for live, _ in fitting:
         rows.remove(c, live | {"entities": []})
     for live, group in fitting:
-        _remove_names(c, live, group)
+        for row in live["entities"]:
+            # Delete an entity that is only in `out`, and aliases that are not in `in`.
+            if not (after := _named(group["in"], row["name"])):
+                rows.remove(c, rows.nothing() | {"entities": rows.orphans(c, [row["name"]])})
+                continue
+            before = _named(group["out"], row["name"])
+            staying = {pair[0] for pair in _pairs(after.get("aliases"))}
+            removed = {pair[0] for pair in _pairs(before.get("aliases"))} - staying
+            rows.remove_aliases(c, row["id"], sorted(removed))
     back = [{"out": _add_names(c, live, group, by), "in": live} for live, group in fitting]
     for (live, group), undo in zip(fitting, back, strict=True):
         new, changed = put_back(c, _incoming(live, group), by)
@@ -116,23 +130,10 @@ def ends_in(table: str, some: Iterable[Row]) -> list[str]:
     return [row[end] for row in some for end in _ENDS[table]]
 
 
-def _claim_existing(c: Connection, table: str, existing: Row, row: Row, again: bool) -> list[Group]:
-    """Attribute an existing row to the former record of `row`; return the groups that undo this."""
-    # An observation without a record was stated directly, so it is not attributed to a record.
-    has_source = existing["record"] or table == "entities"
-    if again and has_source and existing["record"] != row["record"]:
-        rows.hand_to(c, rows.nothing() | {table: [existing]}, row["record"], row["domain"])
-    _claim(c, table, existing, row)
-    after = rows.by_number(c, table, existing["id"])
-    return [group(table, after, [existing])] if after != [existing] else []
-
-
-def _is_forgotten(c: Connection, table: str, row: Row) -> bool:
-    if table == "entities":
-        return tombstones.is_set(c, tombstones.of_entity(row["name"]))
-    if table == "observations":
-        return tombstones.is_set(c, tombstones.of_observation(row["entity"], row["text"]))
-    return False
+def _tombstone_of(row: Row) -> str:
+    if "text" in row:
+        return tombstones.of_observation(row["entity"], row["text"])
+    return tombstones.of_entity(row["name"])
 
 
 def _claim(c: Connection, table: str, existing: Row, row: Row) -> None:
@@ -150,19 +151,6 @@ def _live(c: Connection, wanted: Payload) -> Rows | None:
                 return None
             live[table] += existing
     return live
-
-
-def _remove_names(c: Connection, live: Rows, change: Payload) -> None:
-    """Delete entities that are only in `out` of a change, and aliases that are not in its `in`."""
-    for row in live["entities"]:
-        after = _named(change["in"], row["name"])
-        if not after:
-            rows.remove(c, rows.nothing() | {"entities": rows.orphans(c, [row["name"]])})
-            continue
-        before = _named(change["out"], row["name"])
-        staying = {pair[0] for pair in _pairs(after.get("aliases"))}
-        removed = {pair[0] for pair in _pairs(before.get("aliases"))} - staying
-        rows.remove_aliases(c, row["id"], sorted(removed))
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
@@ -253,12 +241,11 @@ def _describe_orphans(_: Payload, inverse: Sequence[Payload]) -> str:
     return f"removed entities without observations and relations: {kind.named(names)}"
 
 
+_GROUP = {"out": kind.ROWS, "in": kind.ROWS}
 KINDS = {
     "restore": Kind({**kind.ROWS, **kind.options(batch=str)}, restore, _describe_restore),
     "remove_orphans": Kind({"entityNames": [str]}, remove_orphans, _describe_orphans),
     "replace_rows": Kind(
-        {"groups": [{"out": kind.ROWS, "in": kind.ROWS}]},
-        replace_rows,
-        lambda *_: "split or merged entities again",
+        {"groups": [_GROUP]}, replace_rows, lambda *_: "split or merged entities again"
     ),
 }

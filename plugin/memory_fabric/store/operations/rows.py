@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
 from memory_fabric.models import OTHERS, Payload, Provenance
-from memory_fabric.store.queries.conditions import marks
+from memory_fabric.store.queries.conditions import chunks, insert, marks
 from memory_fabric.store.schema import IS_ORPHAN
 from memory_fabric.text import index_extra, name_key
 
@@ -46,11 +45,8 @@ _TABLES: dict[str, tuple[dict[str, str], str]] = {
     ),
 }
 # For each table, the SQL condition that selects this user's own rows.
-_OWN = {
-    "entities": "said_by = ''",
-    "relations": "said_by = ''",
-    "observations": f"source <> '{OTHERS}'",
-}
+_OWN = dict.fromkeys(("entities", "relations"), "said_by = ''")
+_OWN |= {"observations": f"source <> '{OTHERS}'"}
 
 
 def nothing() -> Rows:
@@ -73,28 +69,13 @@ def entity_id(c: Connection, name: str) -> int | None:
 
 def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the row numbers of the entities with exactly these names, by name."""
-    return dict(_among(c, "SELECT name, id FROM entities WHERE name IN ({})", names))
-
-
-def names_by_key(c: Connection, keys: Iterable[str]) -> dict[str, list[str]]:
-    """Map name keys to the names of entities with the key, the oldest first; omit unused keys."""
-    names: dict[str, list[str]] = {}
-    query = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
-    for key, name in _among(c, query, keys):
-        names.setdefault(key, []).append(name)
-    return names
-
-
-def brought_by_records(c: Connection, ids: Iterable[int]) -> list[int]:
-    """Of the entities with these row numbers, return the numbers of those that a record added."""
-    query = "SELECT id FROM entities WHERE record <> '' AND id IN ({})"
-    return [row[0] for row in _among(c, query, ids)]
+    return dict(among(c, "SELECT name, id FROM entities WHERE name IN ({})", names))
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
     """Return those of the given relations that exist in the database."""
     existing: set[Edge] = set()
-    for some in _chunks(edges, CHUNK // 3):
+    for some in chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))
         same = (
             f"WITH wanted (source, type, target) AS (VALUES {listed}) "
@@ -107,22 +88,19 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 def variant_id(c: Connection, name: str) -> int | None:
     """Return the row number of the entity with this name, or else with this alias or name key."""
-    exact = entity_id(c, name)
-    if exact is not None:
-        return exact
-    key = (name_key(name),)
-    row = c.execute("SELECT entity FROM aliases WHERE key = ?", key).fetchone()
-    row = row or c.execute("SELECT min(id) FROM entities WHERE key = ?", key).fetchone()
-    return int(row[0]) if row and row[0] is not None else None
+    query = (
+        "SELECT coalesce((SELECT id FROM entities WHERE name = ?1), (SELECT entity FROM aliases "
+        "WHERE key = ?2), (SELECT min(id) FROM entities WHERE key = ?2))"
+    )
+    (row,) = c.execute(query, (name, name_key(name))).fetchone()
+    return None if row is None else int(row)
 
 
 def text_id(c: Connection, entity: int, text: str, domain: str = "") -> int | None:
     """Return the row number of the entity's observation with this text, in `domain` if given."""
-    row = c.execute(
-        "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
-        "AND text = ?2 AND (?3 = '' OR domain = ?3)",
-        (entity, text, domain),
-    ).fetchone()
+    same = "entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) AND text = ?2"
+    query = f"SELECT id FROM observations WHERE {same} AND (?3 = '' OR domain = ?3)"
+    row = c.execute(query, (entity, text, domain)).fetchone()
     return int(row[0]) if row else None
 
 
@@ -207,11 +185,9 @@ def users_of(c: Connection, entity: int) -> list[str]:
 def claimed(c: Connection, record: str) -> Rows:
     """Return the observations and relations that a record states, and the entities it added."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
-    return {
-        "entities": entities(c, "e.record = ?", (record,)),
-        "observations": observations(c, f"o.id {mine} 'observations')", (record,)),
-        "relations": relations(c, f"r.id {mine} 'relations')", (record,)),
-    }
+    tables = ("observations", "relations")
+    listed = {t: _find(t, c, f"{t[0]}.id {mine} '{t}')", (record,)) for t in tables}
+    return {"entities": entities(c, "e.record = ?", (record,))} | listed
 
 
 def add_entity(c: Connection, name: str, kind: str, by: Provenance, record: str = "") -> int:
@@ -261,9 +237,10 @@ def insert_entity(c: Connection, id_: int | None, row: Payload) -> int:
     copied = ("name", "type", "domain", "record", "created_at", "updated_at")
     values = {"id": id_, "said_by": row.get("said_by", "")} | {name: row[name] for name in copied}
     values |= {"key": name_key(row["name"]), "extra": index_extra(row["name"])}
-    entity = int(_insert(c, "entities", values).lastrowid or 0)
+    insert(c, "entities", values)
+    [(entity,)] = c.execute("SELECT last_insert_rowid()")
     add_aliases(c, entity, row.get("aliases") or ())
-    return entity
+    return int(entity)
 
 
 def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload) -> None:
@@ -271,7 +248,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload
     copied = ("text", "record", "trust", "source", "session", "agent", "domain", "created_at")
     values = {"id": id_, "entity": entity} | {name: row[name] for name in copied}
     extra = index_extra(f"{name_of(c, entity)} {row['text']}")
-    _insert(c, "observations", values | {"extra": extra})
+    insert(c, "observations", values | {"extra": extra})
 
 
 def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
@@ -279,7 +256,7 @@ def insert_relation(c: Connection, id_: int | None, source: int, target: int, ro
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
-    if _insert(c, "relations", edge | values | {"said_by": said_by}).rowcount > 0:
+    if insert(c, "relations", edge | values | {"said_by": said_by}, "INSERT OR IGNORE"):
         return True
     own = (
         "UPDATE relations SET said_by = '', record = :record, domain = :domain, "
@@ -296,22 +273,10 @@ def name_of(c: Connection, entity: int) -> str:
 
 
 class NewRows:
-    """New entities and observations of one operation, which `insert` stores in few statements.
-
-    Each `INSERT` is a savepoint, at which FTS5 writes its buffer to the database: one statement for
-    each row costs four times as much as one for a hundred rows. `pending` has the row numbers of
-    the entities for which rows are queued.
+    """New entities and observations of one operation, which `insert` stores in few statements: for
+    each statement, FTS5 writes its buffer, so one for each row costs four times as much as one for
+    a hundred rows. `pending` has the row numbers of the entities for which rows are queued.
     """
-
-    # Columns with a common value in all rows come first, so that each common value is bound once.
-    _ENTITIES = (
-        "INSERT INTO entities (domain, created_at, updated_at, record, said_by, id, name, key, "
-        "type, extra) VALUES "
-    )
-    _OBSERVATIONS = (
-        "INSERT INTO observations (trust, source, session, agent, domain, created_at, record, "
-        "entity, text, extra) VALUES "
-    )
 
     def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
@@ -336,20 +301,23 @@ class NewRows:
     def insert(self) -> None:
         """Insert all rows queued since the last call."""
         by = self._by
-        stated = (by.trust, by.source, by.session, by.agent, by.domain, by.at)
-        self._insert(self._ENTITIES, "?1, ?2, ?2, '', ''", stated[-2:], self._entities)
-        marks_ = "?1, ?2, ?3, ?4, ?5, ?6, ''"
-        self._insert(self._OBSERVATIONS, marks_, stated, self._observations)
+        common = {"record": "", "domain": by.domain, "created_at": by.at}
+        of_entity = common | {"said_by": "", "updated_at": by.at}
+        stated = common | {n: getattr(by, n) for n in ("trust", "source", "session", "agent")}
+        self._insert("entities", of_entity, "id name key type extra".split(), self._entities)
+        self._insert("observations", stated, ["entity", "text", "extra"], self._observations)
         self.pending.clear()
 
     def _insert(
-        self, insert: str, common_marks: str, common: Sequence[Any], rows: list[tuple[Any, ...]]
+        self, table: str, common: Payload, columns: list[str], rows: list[tuple[Any, ...]]
     ) -> None:
-        width = len(rows[0]) if rows else 1
-        row_marks = f"({common_marks}, {', '.join('?' * width)})"
-        for some in _chunks(rows, (MAX_VALUES - len(common)) // width):
-            values = [value for row in some for value in row]
-            self._c.execute(insert + ", ".join([row_marks] * len(some)), (*common, *values))
+        # Values that all rows have in common come first, so that each of these is bound once.
+        shared = ", ".join(f"?{number}" for number in range(1, len(common) + 1))
+        row_marks = f"({shared}, {marks(columns)})"
+        for some in chunks(rows, (MAX_VALUES - len(common)) // len(columns)):
+            values = [*common.values(), *(value for row in some for value in row)]
+            inserted = f"INSERT INTO {table} ({', '.join((*common, *columns))}) VALUES "
+            self._c.execute(inserted + ", ".join([row_marks] * len(some)), values)
         rows.clear()
 
 
@@ -382,12 +350,10 @@ def remove(c: Connection, rows: Rows) -> None:
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
     """Attribute rows to a record ('' for none), and to `domain`, or else to the record's domain."""
+    of_record = "coalesce(nullif(?2, ''), (SELECT domain FROM records WHERE id = ?1), domain)"
     for table, some in rows.items():
-        c.executemany(
-            f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
-            "(SELECT domain FROM records WHERE id = ?1), domain) WHERE id = ?3",
-            [(record, domain, row["id"]) for row in some],
-        )
+        update = f"UPDATE {table} SET record = ?1, domain = {of_record} WHERE id = ?3"
+        c.executemany(update, [(record, domain, row["id"]) for row in some])
 
 
 def claim(c: Connection, table: str, id_: int, record: str) -> None:
@@ -403,19 +369,7 @@ def _index_names(c: Connection, entity: int) -> None:
     c.execute("UPDATE entities SET extra = ? WHERE id = ? AND extra <> ?", (extra, entity, extra))
 
 
-def _insert(c: Connection, table: str, values: Payload) -> sqlite3.Cursor:
-    verb = "INSERT OR IGNORE" if table == "relations" else "INSERT"
-    names, bound = ", ".join(values), list(values.values())
-    return c.execute(f"{verb} INTO {table} ({names}) VALUES ({marks(bound)})", bound)
-
-
-def _among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
+def among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
     """Yield a query's rows for many values. Placeholders for some hundred of these replace `{}`."""
-    for some in _chunks(dict.fromkeys(values), CHUNK):
+    for some in chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)
-
-
-def _chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    listed = list(values)
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]
