@@ -254,7 +254,7 @@ class Rounds:
         """Give an entity another name."""
         with self._unfit("aliases"):
             name = f"alias-{self._random.randrange(30)}"
-            merge.add_aliases(machine.memory, self._random.choice(NAMES), [name], TOOL)
+            merge.change_aliases(machine.memory, self._random.choice(NAMES), [name], TOOL)
 
     def _secret(self, machine: Machine) -> None:
         """Say something that may be purged later."""

@@ -223,12 +223,12 @@ class Rooms(RuleBasedStateMachine):
     def alias(self, domain: str, name: str, number: int) -> None:
         try:
             alias = f"{domain}mark{number}alias"
-            known = merging.add_aliases(self.memory, name, [alias], self.by(domain))
+            known = merging.change_aliases(self.memory, name, [alias], self.by(domain))
         except (NotFound, BadInput):
             return
         self.speak(domain, name, known.entity)
         if number % 2:
-            merging.remove_aliases(self.memory, name, [alias], self.by(domain))
+            merging.change_aliases(self.memory, name, [alias], self.by(domain), remove=True)
 
     @rule(domain=domains, some=st.lists(numbers, min_size=1, max_size=3))
     def forget(self, domain: str, some: list[int]) -> None:

@@ -27,7 +27,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     remember(found, RULE, names=("Redis",))
     remember(found, CODE, names=("TypeScript",))
     remember(found, CLUSTER, names=("Zephyrion",))
-    merge.add_aliases(found, "Zephyrion", ["zph"], USER)
+    merge.change_aliases(found, "Zephyrion", ["zph"], USER)
     yield found
     found.close()
 

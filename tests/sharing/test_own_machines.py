@@ -81,7 +81,7 @@ def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
     about = (Entity("Zebraville", "organisation"),)
     said = desk.say("Prepare the merger with Zebraville now", entities=about)
     if is_named:
-        merge.add_aliases(desk.memory, "Zebraville", ["the town"], TOOL)
+        merge.change_aliases(desk.memory, "Zebraville", ["the town"], TOOL)
     exchanged(desk, laptop)
     laptop.memory.flush()
 
@@ -104,7 +104,7 @@ def test_an_alias_added_to_two_entities_belongs_to_the_later_addition(
 
     given = [(desk, "Ledger"), (laptop, "Journal")]
     for home, name in given if is_desk_first else reversed(given):
-        merge.add_aliases(home.memory, name, ["the book"], TOOL)
+        merge.change_aliases(home.memory, name, ["the book"], TOOL)
         outbox.settle(home.memory, home.database)
     exchanged(desk, laptop)
 
@@ -123,7 +123,7 @@ def test_a_merge_overruled_by_another_machine_restores_the_merged_entity(
 
     merge.merge(desk.memory, merge.plan(desk.memory, "Journal", ["Ledger"]), TOOL)
     outbox.settle(desk.memory, desk.database)
-    merge.add_aliases(laptop.memory, "Journal", ["the book"], TOOL)
+    merge.change_aliases(laptop.memory, "Journal", ["the book"], TOOL)
     exchanged(laptop, desk)
 
     stated = "SELECT e.name, o.text FROM entities AS e JOIN observations AS o ON o.entity = e.id"
@@ -155,7 +155,7 @@ def test_a_change_that_both_machines_made_still_replaces_what_one_of_them_had_se
         home.memory.write("create_entities", stated, at_once, store="project")
     laptop.push()
     for home in (laptop, desk):
-        merge.add_aliases(home.memory, "Ledger", ["the book"], TOOL)
+        merge.change_aliases(home.memory, "Ledger", ["the book"], TOOL)
         outbox.settle(home.memory, home.database)
     desk.push()
 

@@ -64,7 +64,7 @@ def test_an_id_suffix_finds_exactly_one_record(memory: Memory) -> None:
 def test_an_exact_name_or_alias_finds_only_the_entity(memory: Memory) -> None:
     memory.remember(decision("Use Redis for the queue"), USER)
     create(memory, entity("Redis", "is fast"), entity("redis"))
-    merge.add_aliases(memory, "Redis", ["the cache"], BY)
+    merge.change_aliases(memory, "Redis", ["the cache"], BY)
 
     by_name, by_alias = (plan.find(memory, text) for text in ("Redis", "the cache"))
 

@@ -215,7 +215,7 @@ def test_an_entity_purged_by_its_alias_remains_in_texts_of_other_entities(world:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"), entity("Bob", "Ann is his sister"))
     memory.write("create_relations", {"relations": [relation("Bob", "knows", "Ann")]}, TOOL)
-    merge.add_aliases(memory, "Ann", ["Annabella"], BY)
+    merge.change_aliases(memory, "Ann", ["Annabella"], BY)
     found = purging.find(memory, "Annabella")
 
     counts, _ = purging.preview(memory, found)

@@ -89,7 +89,7 @@ def filled(world: World, words: str) -> None:
     create(memory, entity("gate", f"opens with {words}", "has two wings", kind=f"door {words}"))
     create(memory, entity(words))
     create(memory, entity("wall", "is high"))
-    merge.add_aliases(memory, "wall", [f"{words} wall"], BY)
+    merge.change_aliases(memory, "wall", [f"{words} wall"], BY)
     for kind in ("stands by", f"opens by {words}"):
         memory.write("create_relations", {"relations": [relation("gate", kind, "wall")]}, TOOL)
     say(memory, f"The gate is {words.upper()}, and the shop listens on 8080.", words, "Hello!")

@@ -92,8 +92,8 @@ def test_a_merged_entity_has_the_history_of_all_its_names(memory: Memory) -> Non
     create(memory, entity("redis-server", "a"))
     create(memory, entity("Redis", "b"))
     merge.merge(memory, merge.plan(memory, "Redis", ["redis-server"]), BY)
-    merge.add_aliases(memory, "Redis", ["cache"], BY)
-    merge.remove_aliases(memory, "Redis", ["cache", "redis-server"], BY)
+    merge.change_aliases(memory, "Redis", ["cache"], BY)
+    merge.change_aliases(memory, "Redis", ["cache", "redis-server"], BY, remove=True)
 
     for name in ("Redis", "redis-server"):
         assert "merged redis-server into Redis" in told(memory, name)
@@ -138,7 +138,7 @@ def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None
     record = memory.remember(pagination(), USER)
     assert record is not None
     create(memory, entity("cursor-pagination", "needs an index"))
-    merge.add_aliases(memory, "cursor-pagination", ["keyset"], BY)
+    merge.change_aliases(memory, "cursor-pagination", ["keyset"], BY)
     number = database(memory).rows("SELECT id FROM observations WHERE record = ''")[0][0]
     given = [f"graph:cursor-pagination#{number}", f"record:{record.id}", "graph:other#1"]
     sessions.record_injections(database(memory), "s9", "", given, "prompt", NOW)

@@ -49,7 +49,7 @@ def by_name(memory: Memory, word: str) -> list[str]:
 def test_an_entity_is_found_by_its_alias(memory: Memory) -> None:
     create(memory, entity("PostgreSQL", "holds the orders"))
 
-    known = merging.add_aliases(memory, "PostgreSQL", ["PG", "ElephantBase"], BY)
+    known = merging.change_aliases(memory, "PostgreSQL", ["PG", "ElephantBase"], BY)
 
     assert set(known.names) == {"PG", "ElephantBase"}
     assert by_name(memory, "pg") == by_name(memory, "elephant") == ["PostgreSQL"]
@@ -58,7 +58,7 @@ def test_an_entity_is_found_by_its_alias(memory: Memory) -> None:
 
 def test_captured_records_use_the_entity_that_an_alias_refers_to(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
 
     memory.remember(decision("Use pg", entities=(Entity("pg", "technology"),)), USER)
 
@@ -67,7 +67,7 @@ def test_captured_records_use_the_entity_that_an_alias_refers_to(memory: Memory)
 
 def test_the_graph_tools_do_not_resolve_aliases(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
 
     with pytest.raises(NotFound):
         said = {"observations": [{"entityName": "PG", "contents": ["x"]}]}
@@ -78,35 +78,35 @@ def test_the_graph_tools_do_not_resolve_aliases(memory: Memory) -> None:
 def test_the_name_of_another_entity_is_refused_as_an_alias(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"), entity("pg"))
     with pytest.raises(BadInput, match="memory-fabric merge"):
-        merging.add_aliases(memory, "PostgreSQL", ["P-G"], BY)
+        merging.change_aliases(memory, "PostgreSQL", ["P-G"], BY)
 
 
 def test_an_alias_of_another_entity_is_refused_as_an_alias(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"), entity("Progress"))
-    merging.add_aliases(memory, "Progress", ["pg"], BY)
+    merging.change_aliases(memory, "Progress", ["pg"], BY)
 
     with pytest.raises(BadInput, match="--remove"):
-        merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+        merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
     with pytest.raises(BadInput, match="empty"):
-        merging.add_aliases(memory, "PostgreSQL", [" "], BY)
+        merging.change_aliases(memory, "PostgreSQL", [" "], BY)
 
 
 def test_an_alias_can_be_removed(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
 
-    left = merging.remove_aliases(memory, "pg", ["pg"], BY)
+    left = merging.change_aliases(memory, "pg", ["pg"], BY, remove=True)
 
     assert (left.entity, left.names) == ("PostgreSQL", ())
     assert by_name(memory, "pg") == []
     with pytest.raises(NotFound, match="is not called"):
-        merging.remove_aliases(memory, "PostgreSQL", ["pg"], BY)
+        merging.change_aliases(memory, "PostgreSQL", ["pg"], BY, remove=True)
 
 
 def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
-    merging.remove_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY, remove=True)
 
     undo.undo(memory, [undo.last(memory)], BY)
 
@@ -118,10 +118,10 @@ def test_removing_an_alias_gives_a_records_statement_its_own_entity(
 ) -> None:
     db = database(memory)
     create(memory, entity("PostgreSQL", "x"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
     memory.remember(decision("Use PG 16", entities=(Entity("PG", "service"),)), USER)
 
-    merging.remove_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY, remove=True)
 
     assert observations_of(db, "PG") == ("Use PG 16",)
     assert observations_of(db, "PostgreSQL") == ("x",)
@@ -132,7 +132,7 @@ def test_removing_an_alias_gives_a_records_statement_its_own_entity(
 
 def test_aliases_survive_a_deletion_that_is_undone(memory: Memory) -> None:
     create(memory, entity("PostgreSQL", "x"))
-    merging.add_aliases(memory, "PostgreSQL", ["PG"], BY)
+    merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
     memory.write("delete_entities", {"entityNames": ["PostgreSQL"]}, TOOL)
 
     undo.undo(memory, [undo.last(memory)], BY)

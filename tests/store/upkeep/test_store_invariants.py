@@ -62,7 +62,7 @@ def test_an_index_counts_as_large_from_the_limit_and_never_if_empty(
 
 def test_orphans_name_variants_and_ambiguous_aliases_are_reported(memory: Memory) -> None:
     create(memory, entity("list-endpoints", "a"), entity("List_Endpoints", "b"), entity("alone"))
-    merge.add_aliases(memory, "api", ["web"], USER)
+    merge.change_aliases(memory, "api", ["web"], USER)
     create(memory, entity("Web", "is new"))
 
     found = {finding.what: finding for finding in integrity.findings(memory)}

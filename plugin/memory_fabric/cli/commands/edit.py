@@ -142,9 +142,13 @@ def alias(
         raise BadInput("--remove", text, remedy="Use one command for each.")
     with environment.open_memory() as memory:
         if names:
-            aliases = [merging.add_aliases(memory, entity, names, environment.provenance())]
+            aliases = [merging.change_aliases(memory, entity, names, environment.provenance())]
         elif remove:
-            aliases = [merging.remove_aliases(memory, entity, remove, environment.provenance())]
+            aliases = [
+                merging.change_aliases(
+                    memory, entity, remove, environment.provenance(), remove=True
+                )
+            ]
         else:
             aliases = merging.all_aliases(memory, entity)
         if names or remove:

@@ -70,10 +70,8 @@ def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
     """Turn old unconfirmed statements of the assistant into candidates; return their count."""
     demoted = 0
     for database in memory.databases():
-        row = database.row(
-            "SELECT started_at FROM sessions ORDER BY started_at DESC LIMIT 1 OFFSET ?",
-            (least_sessions - 1,),
-        )
+        newest = "SELECT started_at FROM sessions ORDER BY started_at DESC LIMIT 1 OFFSET ?"
+        row = database.row(newest, (least_sessions - 1,))
         if row and not database.read_only:
             lowered = {"status": "candidate"}
             demoted += _demote(memory, database, _UNCONFIRMED, min(before, row[0]), lowered)

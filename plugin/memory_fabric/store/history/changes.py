@@ -116,11 +116,9 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the changes that are undone together with this one, newest first.
-
-    These are the other changes of its batch, and all changes of statements that a note of the batch
-    replaced. If the user selected a change (`is_named`) of a run over past sessions, it is undone
-    alone, unless it is the change that began the run.
+    """Return the changes that are undone together with this one, newest first: the others of its
+    batch, and all of statements that a note of the batch replaced. If the user selected a change
+    (`is_named`) of a run over past sessions, it is undone alone, unless it began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:

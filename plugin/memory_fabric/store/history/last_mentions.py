@@ -13,11 +13,9 @@ _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
 )
-_STATED_AT = (
-    f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
-)
+_SAID_AT = f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
 # The two queries select the fields of AgedMemory in order, beginning with `row`.
-_RECORDS = f"SELECT seq, '', type, {_STATED_AT.format('')} AS at, id, sightings FROM records"
+_RECORDS = f"SELECT seq, '', type, {_SAID_AT.format('')} AS at, id, sightings FROM records"
 _ENTITIES = """
     SELECT e.id, e.name, e.type,
         coalesce(max(o.created_at), max(e.created_at,
@@ -27,7 +25,7 @@ _ENTITIES = """
     FROM entities AS e LEFT JOIN observations AS o ON o.entity = e.id
 """
 _MENTIONS = f"""
-    SELECT at.entity, r.type, max({_STATED_AT.format("r.")}), max(r.pinned) FROM (
+    SELECT at.entity, r.type, max({_SAID_AT.format("r.")}), max(r.pinned) FROM (
         SELECT o.entity AS entity, c.record AS record FROM claims AS c
         JOIN observations AS o ON o.id = c.row WHERE c.kind = 'observations'
         UNION SELECT l.source, c.record FROM claims AS c
@@ -41,11 +39,10 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record, the time of its last mention, and values that show if it changed.
-
-    `kind` is "entity" or "record"; `id` is set for records only. `newest` is the row number of an
-    entity's newest observation, or the count of sessions that stated a record; `linked` is the row
-    number of an entity's newest relation, and `relations` is the count of its relations.
+    """An entity or record, the time of its last mention, and values that show if it changed. `kind`
+    is "entity" or "record"; `id` is set for records only. `newest` is the row number of an entity's
+    newest observation, or the count of sessions that stated a record; `linked` is the row number of
+    an entity's newest relation, and `relations` is the count of its relations.
     """
 
     kind: str
@@ -100,11 +97,9 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
             (max_chars, item.row),
         )
         return item._replace(text=row[0], name=row[1] or "") if row else item
-    text = db.row(
-        "SELECT substr(text, 1, ?) FROM observations WHERE entity = ? "
-        "ORDER BY created_at DESC, id DESC LIMIT 1",
-        (max_chars, item.row),
-    )
+    newest = "WHERE entity = ? ORDER BY created_at DESC, id DESC LIMIT 1"
+    query = f"SELECT substr(text, 1, ?) FROM observations {newest}"
+    text = db.row(query, (max_chars, item.row))
     return _linked(db, item)._replace(text=text[0] if text else "")
 
 
@@ -121,8 +116,6 @@ def reread(db: Database, memories: Sequence[AgedMemory], now: str) -> list[AgedM
 
 
 def _linked(db: Database, item: AgedMemory) -> AgedMemory:
-    row = db.row(
-        "SELECT count(*), coalesce(max(id), 0) FROM relations WHERE source = ?1 OR target = ?1",
-        (item.row,),
-    )
+    linked = "SELECT count(*), coalesce(max(id), 0) FROM relations WHERE source = ?1 OR target = ?1"
+    row = db.row(linked, (item.row,))
     return item._replace(relations=row[0], linked=row[1]) if row else item

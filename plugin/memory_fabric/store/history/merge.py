@@ -68,26 +68,24 @@ def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
     return memory.write("merge", payload, by, store=planned.into.store)
 
 
-def add_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Add aliases; return all the entity's aliases and refused names. Raises NotFound, BadInput."""
-    part, database = _find_entity(memory, entity)
-    payload = {"entity": part.name, "aliases": list(names)}
-    result = memory.write("alias", payload, by, store=part.store)
-    _require_applied(result)
-    return _aliases_of(database, part.name)._replace(refused=result.get("refused", {}))
-
-
-def remove_aliases(memory: Memory, entity: str, names: Sequence[str], by: Provenance) -> Aliases:
-    """Remove aliases; return the remaining ones. Raises NotFound if no name was an alias."""
+def change_aliases(
+    memory: Memory, entity: str, names: Sequence[str], by: Provenance, *, remove: bool = False
+) -> Aliases:
+    """Add or remove aliases; return the entity's aliases and the refused names. Raises NotFound,
+    also if no name to remove was an alias, BadInput, or StoreUnavailable.
+    """
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}
-    if not any(name_key(name) in keys for name in names):
+    if remove and keys.isdisjoint(map(name_key, names)):
         problem = f"{part.name!r} is not called {' or '.join(map(repr, names))}."
         remedy = "memory-fabric alias shows all names."
         raise NotFound(names[0] if names else "", problem, remedy=remedy)
     payload = {"entity": part.name, "aliases": list(names)}
-    _require_applied(memory.write("unalias", payload, by, store=part.store))
-    return _aliases_of(database, part.name)
+    result = memory.write("unalias" if remove else "alias", payload, by, store=part.store)
+    if result.get("queued"):
+        problem = f"The change waits in the queue: {result.get('because')}"
+        raise StoreUnavailable("", problem, remedy="memory-fabric sync applies it.")
+    return _aliases_of(database, part.name)._replace(refused=result.get("refused", {}))
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
@@ -121,9 +119,3 @@ def _part(database: Database, name: str) -> Part | None:
 
 def _aliases_of(database: Database, name: str) -> Aliases:
     return Aliases(name, tuple(resolve.aliases_of(database, name)), database.kind)
-
-
-def _require_applied(result: Mapping[str, object]) -> None:
-    if result.get("queued"):
-        problem = f"The change waits in the queue: {result.get('because')}"
-        raise StoreUnavailable("", problem, remedy="memory-fabric sync applies it.")

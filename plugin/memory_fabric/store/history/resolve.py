@@ -39,11 +39,9 @@ def id_part(text: str) -> str:
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
     """Return (record, sessions, store) for the end of a record's id. Raises NotFound, BadInput."""
     ending = id_part(text)
-    matches = [
-        (record, seen_in, database.kind)
-        for database in memory.databases()
-        for record, seen_in in records.find(database.connection, "id LIKE ?", ("%" + ending,))
-    ]
+    like, databases = ("id LIKE ?", ("%" + ending,)), memory.databases()
+    pairs = ((pair, db.kind) for db in databases for pair in records.find(db.connection, *like))
+    matches = [(record, seen_in, store) for (record, seen_in), store in pairs]
     if len(ending) < MIN_ID_CHARS or not matches:
         raise no_such_id(text)
     if len(matches) > 1:
@@ -143,9 +141,8 @@ def record_json(record: Record) -> dict[str, Any]:
     whole = records.as_object(record)
     whole["short_id"] = short_id(record.id)
     whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
-    whole["relations"] = [
-        {"from": r.source, "relation": r.type, "to": r.target} for r in record.relations
-    ]
+    names = ("from", "relation", "to")
+    whole["relations"] = [dict(zip(names, edge, strict=True)) for edge in record.relations]
     return {k: v for k, v in whole.items() if v not in ("", [], {})}
 
 

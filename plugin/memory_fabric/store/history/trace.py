@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.errors import NotFound
@@ -13,6 +13,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.conditions import chunks
 
 # The maximum number of operations read for one history; older operations are ignored.
 MAX_LOOKED_AT = 10_000
@@ -31,6 +32,7 @@ _STATING = (
     "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
 )
 _STATEMENT_FIELDS = "text trust source session agent domain record created_at".split()
+_MENTIONING = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
 
 
 class Injection(NamedTuple):
@@ -189,7 +191,6 @@ def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) 
 
 
 def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
-    """Return the trace of a deleted record, from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, text):
         for step in change.inverse if not change.undone else ():
             stored = step["payload"].get("record") if step["kind"] == "put_record" else None
@@ -201,7 +202,6 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
 
 
 def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
-    """Return the trace of a deleted entity, from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, name):
         removed: list[Payload] = []
         for step in change.inverse:
@@ -231,7 +231,14 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
     searched: set[str] = set()
     while searched != names | ids:  # repeated, because a merge adds the entity's former names
         searched, endings = names | ids, tuple(ids)
-        for change in _mentioning(memory, ids, names):
+        patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
+        patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
+        mentioning = []
+        for some in chunks(patterns, NEEDLES_AT_ONCE):
+            where = " OR ".join([_MENTIONING] * len(some))
+            values = [pattern for pattern in some for _ in range(2)]
+            mentioning += changes.read_all(memory, f"({where})", values, limit=MAX_LOOKED_AT)
+        for change in mentioning:
             texts = (text for part in (change.payload, *change.inverse) for text in _texts(part))
             if change.id not in concerned and any(
                 text in names or text.endswith(endings) for text in texts
@@ -240,20 +247,6 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
                 if change.kind == "merge" and change.payload["into"] in names:
                     names |= set(change.payload["names"])
     return changes.newest_first(concerned.values())
-
-
-def _mentioning(memory: Memory, ids: Iterable[str], names: Iterable[str]) -> list[Change]:
-    """Return operations whose JSON contains a string that equals a name or ends with an id."""
-    patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
-    patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
-    either = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
-    mentioning = []
-    for start in range(0, len(patterns), NEEDLES_AT_ONCE):
-        some = patterns[start : start + NEEDLES_AT_ONCE]
-        values = [pattern for pattern in some for _ in range(2)]
-        where = f"({' OR '.join([either] * len(some))})"
-        mentioning += changes.read_all(memory, where, values, limit=MAX_LOOKED_AT)
-    return mentioning
 
 
 def _escaped(text: str) -> str:
@@ -269,23 +262,19 @@ def _texts(value: Any) -> list[str]:
 
 
 def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:
-    return _injections(memory, (id_, f"record:{id_}"))
+    return _injections(memory, "memory IN (?, ?)", id_, f"record:{id_}")
 
 
 def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
-    return _injections(memory, (f"graph:{name}",), prefix=f"graph:{name}#")
-
-
-def _injections(memory: Memory, keys: Sequence[str], *, prefix: str = "") -> tuple[Injection, ...]:
-    marks = ", ".join("?" * len(keys))
-    query = (
-        "SELECT memory, session, agent, channel, created_at FROM injections "
-        f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)"
+    key = f"graph:{name}"
+    if memory.domains is not None:  # the keys of observations could be of other domains
+        return _injections(memory, "memory = ?", key)
+    return _injections(
+        memory, "memory = ?1 OR substr(memory, 1, ?2) = ?1 || '#'", key, len(key) + 1
     )
-    rows = [
-        Injection(*row)
-        for database in memory.databases()
-        for row in database.rows(query, [*keys, prefix, len(prefix), prefix])
-        if memory.domains is None or row[0] in keys
-    ]
+
+
+def _injections(memory: Memory, where: str, *values: Any) -> tuple[Injection, ...]:
+    query = f"SELECT memory, session, agent, channel, created_at FROM injections WHERE {where}"
+    rows = (Injection(*row) for db in memory.databases() for row in db.rows(query, values))
     return tuple(sorted(rows, key=lambda injection: injection.at, reverse=True))
