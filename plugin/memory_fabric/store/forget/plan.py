@@ -67,11 +67,9 @@ class FoundTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that match a request to forget. `code` identifies exactly these memories.
-
-    If the request is an entity, `records` are about it only, and `kept` are also about others. A
-    purge searches everywhere for `words` ("" if the request is an id): with `exact`, in the same
-    case; with `inside`, also in longer words; with `everywhere`, in all projects.
+    """The memories that match a request to forget. If it is an entity, `records` are only about it,
+    and `kept` also about others. A purge searches everywhere for `words` ("" for an id): with
+    `exact`, in the same case; with `inside`, also in longer words; `everywhere`: in all projects.
     """
 
     text: str
@@ -91,17 +89,10 @@ class Found:
     @property
     def code(self) -> str:
         """Return eight hexadecimal digits that change if one of the matches changes."""
-        parts = [f"record\t{r.id}\t{r.what}\t{r.why}" for r in self.records]
-        parts += [
-            "\t".join(("entity", e.store, e.name, str(e.relations), *e.observations))
-            for e in self.entities
-        ]
-        parts += [f"observation\t{o.store}\t{o.entity}\t{o.text}" for o in self.observations]
-        parts += [f"turn\t{t.store}\t{t.id}\t{t.text}" for t in self.turns]
-        if self.words:
-            parts.append(f"words\t{self.words}\t{self.exact}\t{self.inside}")
-        parts += ["everywhere"] if self.everywhere else []
-        return f"{checksum(chr(10).join(sorted(parts))):08x}"
+        stated = [("record", r.id, r.what, r.why) for r in self.records]
+        parts = (*stated, *self.entities, *self.observations, *self.turns)
+        options = (self.words, self.exact, self.inside, self.everywhere)
+        return f"{checksum(chr(10).join(sorted(map(repr, (*parts, options))))):08x}"
 
 
 def as_json(found: Found) -> dict[str, Any]:
@@ -211,24 +202,18 @@ def reopened(memory: Memory, records: Iterable[Record]) -> str:
 
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
     """Return the entities with exactly this name or alias."""
-    return [
-        entity
-        for store, name in resolve.entities_meant(memory, text)
-        if (database := memory.database(store, create=False))
-        for entity in entities_named(database, [name])
-    ]
+    meant = resolve.entities_meant(memory, text)
+    databases = ((memory.database(store, create=False), name) for store, name in meant)
+    return [entity for db, name in databases if db for entity in entities_named(db, [name])]
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
     """Return the database's entities with these names, with all that is deleted along with each."""
     entities = []
     for name in names:
-        row = database.row(
-            "SELECT id, type, (SELECT count(*) FROM relations AS r "
-            "WHERE r.source = e.id OR r.target = e.id) FROM entities AS e WHERE name = ?",
-            (name,),
-        )
-        if row:
+        count = "SELECT count(*) FROM relations AS r WHERE r.source = e.id OR r.target = e.id"
+        query = f"SELECT id, type, ({count}) FROM entities AS e WHERE name = ?"
+        if row := database.row(query, (name,)):
             own = "SELECT text FROM observations WHERE entity = ? AND record = '' ORDER BY id"
             texts = tuple(text for (text,) in database.rows(own, (row[0],)))
             entities.append(FoundEntity(name, row[1], database.kind, texts, row[2]))
@@ -242,9 +227,8 @@ def named_in(record: Record) -> list[str]:
 
 def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     """Return the plan of a purge as a value that can be saved as JSON."""
-    words_only = PurgeTarget(
-        words=(found.words,) if found.words else (), exact=found.exact, inside=found.inside
-    )
+    words = (found.words,) if found.words else ()
+    words_only = PurgeTarget(words=words, exact=found.exact, inside=found.inside)
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
@@ -265,7 +249,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     personal = "SELECT 1 FROM records WHERE id = ?"
     return {
         "request": found.text,
-        "words": [*words_only.words],
+        "words": [*words],
         "exact": found.exact,
         "inside": found.inside,
         "turns": [turn.id for turn in found.turns],
@@ -283,7 +267,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
 
 def target_of(plan: PurgePlan) -> PurgeTarget:
     """Return the words and texts that a plan removes from all databases and files."""
-    words, texts = tuple(plan.get("words", ())), tuple(plan["texts"])
+    texts, words = tuple(plan["texts"]), tuple(plan.get("words", ()))
     exact, inside = bool(plan.get("exact")), bool(plan.get("inside"))
     return PurgeTarget(texts=texts, words=words, exact=exact, inside=inside)
 
@@ -297,14 +281,10 @@ def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarge
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
     here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
     told_names -= set(here)
-    return replace(
-        target_of(plan),
-        ids=frozenset(plan["ids"]),
-        names=names,
-        said=frozenset((name, text) for name, text in part.get("said", ())),
-        given=frozenset(told_names),
-        turns=frozenset(plan.get("turns", ())),
-    )
+    sets: dict[str, Any] = {"names": names, "given": frozenset(told_names)}
+    sets |= {field: frozenset(plan.get(field, ())) for field in ("ids", "turns")}
+    said = frozenset((name, text) for name, text in part.get("said", ()))
+    return replace(target_of(plan), said=said, **sets)
 
 
 def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
@@ -329,15 +309,11 @@ def _by_words(memory: Memory, text: str) -> Found:
     for database in memory.databases():
         for hit in search.records(database, match, MAX_FOUND, session=memory.settings.session):
             records += memory.find_records("id = ?", (str(hit.metadata["record"]),))
-        observations += [
-            FoundText(hit.entity, hit.text, database.kind)
-            for hit in search.observations(database, match, MAX_FOUND)
-            if not hit.metadata["record"]
-        ]
+        hits = search.observations(database, match, MAX_FOUND)
+        own_hits = (hit for hit in hits if not hit.metadata["record"])
+        observations += [FoundText(hit.entity, hit.text, database.kind) for hit in own_hits]
     # A record is shown with its quotation of the user, so the quotation's words count as well.
-    whole = tuple(
-        r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}")
-    )
+    own = tuple(r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}"))
     about = (o for o in observations if wanted & content_stems(o.text))
     held = tuple(o for o in about if wanted <= content_stems(f"{o.entity} {o.text}"))
-    return Found(text, whole, observations=held)
+    return Found(text, own, observations=held)

@@ -1,25 +1,25 @@
 """Purge: erase memories from every byte that memory wrote, and check the bytes afterwards.
 
 A request is a text or an id. Records, entities and observations that state the words are deleted as
-a whole; in turns, session notes and all other texts, a marker replaces the words (decision 0033).
-The plan is saved in home first, so that the next purge can complete an interrupted one. Rows,
-journals, queues, MEMORY.md and logs are cleaned, and the databases are compacted. Old backups are
-deleted only after a new one has been made and verified. A purge cannot be undone, and does not
-change the client's own transcripts.
+a whole; in all other texts, a marker replaces the words (decision 0033). The plan is saved in home
+first, so that the next purge can complete an interrupted one. Old backups are deleted only after a
+new one has been made and verified. A purge cannot be undone, and does not change the client's own
+transcripts.
 """
 
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
+from memory_fabric import ids
 from memory_fabric.config import PURGING
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Progress, Provenance
-from memory_fabric.store import files, journal
+from memory_fabric.store import files, journal, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import plan, purge_files, purge_rows, purge_steps
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
@@ -38,7 +38,6 @@ LOCK = "purging.lock"
 LOCK_S = 5.0
 # Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
-MAX_NAMED = 5
 # Counts memories that mention a name, without observations of the entity with this name.
 _MENTIONS = (
     "SELECT (SELECT count(*) FROM records "
@@ -49,9 +48,8 @@ _MENTIONS = (
 
 
 class Purged(NamedTuple):
-    """The result of a purge. `elsewhere` lists files of the user and of other projects that still
-    contain purged text; `ours` lists those that memory itself wrote. `inside`, `shared` and `short`
-    are counted as in `preview`.
+    """The result of a purge. `elsewhere` lists files outside this memory that still contain purged
+    text, `ours` those of them that memory itself wrote. `preview` explains the last three counts.
     """
 
     memories: int
@@ -65,41 +63,41 @@ class Purged(NamedTuple):
 
 
 def find(
-    memory: Memory,
-    text: str,
-    *,
-    exact: bool = False,
-    inside: bool = False,
-    everywhere: bool = False,
+    memory: Memory, text: str, exact: bool = False, inside: bool = False, everywhere: bool = False
 ) -> Found:
-    """Return the memories that a purge would erase: by their id, or by words in any text.
-
-    If no text contains the words in this order, the memories that contain each word are returned.
-    Raises NotFound; or BadInput, for fewer than six characters (except an id or with `exact`), or
-    in a session that sees only some domains.
+    """Return the memories that a purge would erase: by their id, by words in any text, or else by
+    each word in any order. Raises NotFound; or BadInput, for fewer than six characters (except an
+    id or with `exact`), or in a session that sees only some domains.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
         raise BadInput("text", problem, remedy="Purge from a shell, outside of an isolated domain.")
     if plan.names_id(text.removeprefix("r:")):  # `team status` shows ids in this form
         text = text.removeprefix("r:")
-    found = _by_id(memory, text) if plan.names_id(text) else None
-    if found is None:
-        found = _by_words(memory, text, exact=exact, inside=inside)
-        if not (found or _is_held(memory, replace(found, everywhere=everywhere))):
-            found = _with_separate_words(memory, text)
-    return replace(found, everywhere=everywhere)
+    if plan.names_id(text) and (found := _by_id(memory, text)):
+        return replace(found, everywhere=everywhere)
+    found = replace(_by_words(memory, text, exact=exact, inside=inside), everywhere=everywhere)
+    if found:
+        return found
+    # No memory states the words, but any table or file that a purge searches may contain them.
+    planned = plan.purge_plan(memory, found)
+    where = file_locations.locations(memory, everywhere=planned["everywhere"])
+    sought = plan.target_of(planned).sought
+    with purge_steps.opened(memory, where) as databases:
+        is_held = any(purge_rows.bytes_held(database, sought) for _, database in databases)
+    paths = filter(purge_files.is_of_memories, purge_steps.own_files(memory, where))
+    if is_held or any(purge_files.is_in_file(path, sought) for path in paths):
+        return found
+    return replace(_with_separate_words(memory, text), everywhere=everywhere)
 
 
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
     """Count the items that a purge would erase, by kind, and list the files that it would leave
-    with purged text in them.
-
-    `history` counts operations kept for undo; `journals`, `queues` and `logs` count lines;
-    `forwarding` counts items; `backups`, `set_aside` and `pages` count files, all of which are
-    deleted. Other counts are of text that is kept: `inside`, texts with the words only in longer
-    words; `mentions`, other memories that mention the entity; `shared`, texts that other memories
-    also contain; `short`, texts too short to search for in conversations and files.
+    with purged text in them. `history` counts operations kept for undo; `journals`, `queues` and
+    `logs` count lines; `forwarding` counts items; `backups`, `set_aside` and `pages` count files,
+    all of which are deleted. Other counts are of text that is kept: `inside`, texts with the words
+    only in longer words; `mentions`, other memories that mention the entity; `shared`, texts that
+    other memories also contain; `short`, texts too short to search for in conversations and files.
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -107,7 +105,7 @@ def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
     with purge_steps.opened(memory, where) as databases:
         for location, database in databases:
             target = plan.target_in(planned, memory, database)
-            counts += _in_tables(database, target) + _in_files(location, target)
+            counts += _counted(location, database, target)
     for what in () if found.words else ("records", "entities", "observations"):
         counts[what] = len(getattr(found, what))
     target = plan.target_of(planned)
@@ -181,9 +179,10 @@ def _carry_out(
     plan_path = os.path.join(home, PURGING)
     where = file_locations.locations(memory, everywhere=bool(planned["everywhere"]))
     tell = progress or (lambda _done, _of: None)
+    by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
     try:
-        purge_steps.forget(memory, planned, provenance)
-        rows = purge_steps.erase(memory, planned, where, provenance, tell)
+        purge_steps.forget(memory, planned, by)
+        rows = purge_steps.erase(memory, planned, where, by, tell)
         fresh = purge_steps.renew_backups(where)
         tell(80, 100)
         # The launcher's marker files reveal rules and folders; later hooks write new ones.
@@ -209,14 +208,10 @@ def _carry_out(
 
 def _by_id(memory: Memory, text: str) -> Found | None:
     """Return the memory with an id, if any. Raises BadInput for several, NotFound if purged."""
-    for look_up in (plan.by_id, trace.why):
-        try:
-            origin = look_up(memory, text)
-        except NotFound:
-            continue
-        if isinstance(origin, Found):
-            return origin
-        if isinstance(origin, trace.RecordTrace):
+    with suppress(NotFound):
+        return plan.by_id(memory, text)
+    with suppress(NotFound):
+        if isinstance(origin := trace.why(memory, text), trace.RecordTrace):
             return Found(text, (origin.record,))
     ending = resolve.id_part(text.removeprefix(plan.TURN))
     known = "SELECT 1 FROM tombstones WHERE id LIKE ?"
@@ -244,7 +239,12 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             remedy="Add words before or after them, or name a memory by its id.",
         )
     records, observations = [], []
-    entities = [*plan.entities_meant(memory, text), *_deleted_entity(memory, text)]
+    entities = plan.entities_meant(memory, text)
+    with suppress(NotFound):  # a deleted entity, whose former observations are in the log
+        origin = trace.why(memory, text)
+        if isinstance(origin, trace.EntityTrace) and origin.deletion:
+            own = tuple(statement.text for statement in origin.statements if not statement.record)
+            entities += [FoundEntity(origin.name, origin.type, origin.store, own, 0)]
     for database in memory.databases():
         stated = purge_rows.stated(database.connection, target)
         records += [r for id_ in stated["ids"] for r in memory.find_records("id = ?", (id_,))]
@@ -256,38 +256,11 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
     return Found(text, *memories, words=words, exact=exact, inside=inside)
 
 
-def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
-    """Return the deleted entity with this name and its former observations, or an empty list."""
-    try:
-        origin = trace.why(memory, name)
-    except NotFound:
-        return []
-    if not isinstance(origin, trace.EntityTrace) or origin.deletion is None:
-        return []
-    own = tuple(statement.text for statement in origin.statements if not statement.record)
-    return [FoundEntity(origin.name, origin.type, origin.store, own, 0)]
-
-
-def _is_held(memory: Memory, found: Found) -> bool:
-    """Return True if any table or file that a purge would search contains the words."""
-    planned = plan.purge_plan(memory, found)
-    where = file_locations.locations(memory, everywhere=planned["everywhere"])
-    sought = plan.target_of(planned).sought
-    with purge_steps.opened(memory, where) as databases:
-        if any(purge_rows.bytes_held(database, sought) for _, database in databases):
-            return True
-    paths = filter(purge_files.is_of_memories, purge_steps.own_files(memory, where))
-    return any(purge_files.is_in_file(path, sought) for path in paths)
-
-
 def _with_separate_words(memory: Memory, text: str) -> Found:
     """Return the memories that contain all of the words, in any order. Raises NotFound."""
-    wanted = set(text_words(text))
-    try:
+    wanted, found = set(text_words(text)), Found(text)
+    with suppress(NotFound):
         found = plan.find(memory, text)
-    except NotFound:
-        found = Found(text)
-
     records = tuple(r for r in found.records if wanted <= {*text_words(f"{r.what} {r.why}")})
     about = ((o, {*text_words(f"{o.entity} {o.text}")}) for o in found.observations)
     observations = tuple(o for o, words in about if wanted <= words)
@@ -297,13 +270,14 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
         sought = PurgeTarget(words=(one_line(text),)).sought
         paths = purge_steps.elsewhere(memory, where, sought)
         problem = "These words are nowhere in this memory; there is nothing to erase."
-        hint = f" They are in {first_of(paths, MAX_NAMED)}, which is not part of this memory."
+        hint = f" They are in {first_of(paths, 5)}, which is not part of this memory."
         remedy = "--everywhere searches all projects." if paths else ""
         raise NotFound(text, problem + (hint if paths else ""), remedy=remedy)
     return found
 
 
-def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
+def _counted(location: Location, database: Database, target: PurgeTarget) -> Counter[str]:
+    """Count the rows, file lines and copies of one database that a purge would change or delete."""
     c, words = database.connection, target.asked
     stated = purge_rows.stated(c, target)
     texts = {text for _, text in purge_rows.said_in(stated)}
@@ -312,20 +286,6 @@ def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
     ids = {*stated["ids"], *(id_ for id_ in target.ids if database.row(is_stored, (id_,)))}
     counts = {what: len(purge_rows.holding(c, target, what)) for what in purge_rows.TEXTS}
     names = [name for name in target.names if not words.is_in(name)]
-    return Counter(
-        records=len(ids),
-        entities=len({*stated["entityNames"], *target.names}),
-        observations=len(texts) if words else 0,
-        blocks=counts.pop("blocks") + counts.pop("checkpoints") + counts.pop("prompts"),
-        inside=purge_rows.count_inside(database, target) if words else 0,
-        mentions=sum(n for name in names for (n,) in database.rows(_MENTIONS, (name,))),
-        shared=len(purge_rows.shared_texts(database, target)),
-        **counts,
-    )
-
-
-def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
-    """Count the lines of a location's files with purged text, and the database copies to delete."""
     journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     queues = [path for folder in location.folders for path in journal.waiting_files(folder)]
@@ -336,4 +296,12 @@ def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
         journals=sum(purge_files.lines_with(path, target) for path in dict.fromkeys(journals)),
         queues=sum(purge_files.lines_with(path, target) for path in dict.fromkeys(queues)),
         notes=sum(map(target.is_in, map(purge_files.memory_block, location.notes))),
+        records=len(ids),
+        entities=len({*stated["entityNames"], *target.names}),
+        observations=len(texts) if words else 0,
+        blocks=counts.pop("blocks") + counts.pop("checkpoints") + counts.pop("prompts"),
+        inside=purge_rows.count_inside(database, target) if words else 0,
+        mentions=sum(n for name in names for (n,) in database.rows(_MENTIONS, (name,))),
+        shared=len(purge_rows.shared_texts(database, target)),
+        **counts,
     )

@@ -50,9 +50,9 @@ OWN_TEXT = "\n".join(
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Clean the lines of a file (for a journal, under the write lock); return True if any changed.
-    `change` returns the new object of a line. Without `change`, or if it is no valid JSON, a line
-    with purged text is deleted.
+    """Clean the lines of a file (of a journal: under the write lock); return True if any changed.
+    `change` returns a line's new object. Without it, or if invalid, a line with purged text is
+    deleted.
     """
 
     def left_of(line: str) -> str | None:
@@ -114,13 +114,9 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
 
     every = targets["user"]  # all targets are for the same words
     for target in targets.values():
-        every = replace(
-            every,
-            texts=tuple(dict.fromkeys((*every.texts, *target.texts))),
-            ids=every.ids | target.ids,
-            names=every.names | target.names,
-            said=every.said | target.said,
-        )
+        texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
+        sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
+        every = replace(every, texts=texts, **sets)
     if waiting := journal.waiting_files(folder):
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)

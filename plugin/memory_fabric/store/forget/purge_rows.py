@@ -21,6 +21,7 @@ from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import kinds
+from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.store.upkeep import repair
 from memory_fabric.text import index_extra
@@ -66,21 +67,21 @@ def scrub(
     of_type = f"SELECT id, type FROM relations WHERE {target.asked.condition(['type'])}"
     relations = list(_with(c.execute(of_type), 1, target.asked))
     aliases = [alias for (alias,) in c.execute("SELECT alias FROM aliases")]
-    changed = (
-        _scrub_operations(c, target),
-        _scrub_records(c, target),
-        _delete(c, "aliases", "alias", filter(target.is_name, aliases)),
-        _delete(c, "relations", "id", (row[0] for row in relations)),
-        _scrub_ledger(c, target),
-        _scrub_ingests(c, target),
-        _scrub_turns(c, target),
-        _delete(c, "tasks", "id", holding(c, target, "tasks")),
-        _delete(c, "prompts", "seq", holding(c, target, "prompts")),
-        purge_team.scrub(c, target),
-        _scrub_cells(c, target),
-    )
+    changed = _scrub_operations(c, target)
+    for record, seen in records.find(c, "1", (), limit=-1) if target.names or target.asked else ():
+        whole = {"record": records.as_object(record)}
+        payload = scrub_log.without("remember", whole, target)
+        if payload is not None and payload != whole:
+            records.put(c, records.from_object(payload["record"]), seen)
+            changed += 1
+    changed += _delete(c, "aliases", "alias", filter(target.is_name, aliases))
+    changed += _delete(c, "relations", "id", (row[0] for row in relations))
+    changed += _scrub_ledger(c, target) + _scrub_ingests(c, target) + _scrub_turns(c, target)
+    for what in ("tasks", "prompts"):
+        changed += _delete(c, what, TEXTS[what][1], holding(c, target, what))
+    changed += purge_team.scrub(c, target) + _scrub_cells(c, target)
     purge_team.clear_due(c, target)
-    return sum(changed), target
+    return changed, target
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
@@ -92,11 +93,9 @@ def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     every = (record for record, _ in records.find(c, "1", (), limit=-1))
     record_ids = [r.id for r in every if target.is_stated_by(records.as_object(r))]
     observations = c.execute(f"{_OBSERVATIONS} WHERE {target.asked.condition(['o.text'])}")
-    deletions = [
-        {"entityName": name, "observations": [text]}
-        for name, text, record in _with(observations, 1, target.asked)
-        if name not in names and record not in record_ids
-    ]
+    with_words = _with(observations, 1, target.asked)
+    said = ((n, text) for n, text, r in with_words if n not in names and r not in record_ids)
+    deletions = [{"entityName": name, "observations": [text]} for name, text in said]
     return {"ids": record_ids, "entityNames": names, "deletions": deletions}
 
 
@@ -111,11 +110,7 @@ def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
     rows = c.execute(f"SELECT {key}, {own}, {', '.join(columns)} FROM {table} WHERE {where}")
-    return [
-        number
-        for number, uuid, *texts in rows
-        if uuid in target.turns or any(map(target.is_in, texts))
-    ]
+    return [n for n, uuid, *texts in rows if uuid in target.turns or any(map(target.is_in, texts))]
 
 
 def count_inside(database: Database, target: PurgeTarget) -> int:
@@ -185,25 +180,19 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
         where = sought.condition(["what", "why"])
         of_records = database.rows(f"SELECT id, what, why FROM records WHERE {where}")
         living = [f"{what} {why}" for id_, what, why in of_records if id_ not in target.ids]
-        living += [
-            said
-            for name, said, record in database.rows(
-                f"{_OBSERVATIONS} WHERE {sought.condition(['o.text'])}"
-            )
-            if not (record in target.ids or name in target.names or (name, said) in target.said)
-        ]
+        where = sought.condition(["o.text"])
+        for name, said, record in database.rows(f"{_OBSERVATIONS} WHERE {where}"):
+            if not (record in target.ids or name in target.names or (name, said) in target.said):
+                living.append(said)
         shared += [text] if any(map(sought.is_in, living)) else []
     return shared
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
     """Log the tombstones of all purged memories in an operation of its own, which is not purged."""
-    buried = [
-        list(row)
-        for id_ in sorted(target.tombstone_ids())
-        for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
-    ]
-    if buried:
+    of_id = "SELECT * FROM tombstones WHERE id = ?"
+    ids_buried = sorted(target.tombstone_ids())
+    if buried := [list(row) for id_ in ids_buried for row in c.execute(of_id, (id_,))]:
         payload = {"add": buried, "remove": []}
         write.apply_within(c, Operation(ids.new_id(), "tombstones", payload, by, ""))
 
@@ -214,12 +203,8 @@ def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeT
     if not any(payload.values()):
         return target
     write.apply_within(c, Operation(ids.new_id(), "forget", payload, by, ""))
-    target = replace(
-        target,
-        ids=target.ids | {*payload["ids"]},
-        names=target.names | {*payload["entityNames"]},
-        said=target.said | {*said_in(payload)},
-    )
+    names, said = target.names | {*payload["entityNames"]}, target.said | {*said_in(payload)}
+    target = replace(target, ids=target.ids | {*payload["ids"]}, names=names, said=said)
     log_tombstones(c, target, by)
     return target
 
@@ -245,17 +230,6 @@ def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
     return changed
 
 
-def _scrub_records(c: Connection, target: PurgeTarget) -> int:
-    changed = 0
-    for record, seen in records.find(c, "1", (), limit=-1) if target.names or target.asked else ():
-        whole = records.as_object(record)
-        payload = scrub_log.without("remember", {"record": whole}, target)
-        if payload is not None and payload["record"] != whole:
-            records.put(c, records.from_object(payload["record"]), seen)
-            changed += 1
-    return changed
-
-
 def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
     """Replace purged text in turns by a marker; for a turn purged by its id, replace all text."""
     numbers = holding(c, target, "turns")
@@ -267,8 +241,8 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
         values |= {"text": text, "extra": index_extra(text)}
         # Only inserts and deletes, not updates, change the full-text index.
         c.execute("DELETE FROM episodes WHERE id = ?", (number,))
-        values_of = ", ".join(f":{name}" for name in columns)
-        c.execute(f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({values_of})", values)
+        bound = f"({', '.join(columns)}) VALUES ({marks(columns)})"
+        c.execute(f"INSERT INTO episodes {bound}", list(values.values()))
     return len(numbers)
 
 
@@ -279,11 +253,9 @@ def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
         body = json.loads(text)
         new_body = {name: body[name] for name in _KEPT_OF_INGEST if name in body}
-        c.execute(
-            "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
-            "leased_until = '' WHERE id = ?",
-            (json.dumps(new_body | {"session_summary": ""}, ensure_ascii=False), PURGED, number),
-        )
+        emptied = json.dumps(new_body | {"session_summary": ""}, ensure_ascii=False)
+        ended = "result = '', error = ?, state = 'done', worker = '', leased_until = ''"
+        c.execute(f"UPDATE intake SET body = ?, {ended} WHERE id = ?", (emptied, PURGED, number))
     return len(numbers)
 
 
@@ -302,9 +274,7 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words by a marker in all other texts, and purged texts in session notes. Delete a
-    row if its key contains the words.
-    """
+    """Mark the words in other texts and session notes; delete rows with the words in their key."""
     cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
     for what in ("blocks", "checkpoints"):
         table, key, column = TEXTS[what]

@@ -55,31 +55,24 @@ def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
         raise translated(databases[-1][1].path if databases else "", error) from error
 
 
-def forget(memory: Memory, plan: PurgePlan, provenance: Provenance) -> None:
+def forget(memory: Memory, plan: PurgePlan, by: Provenance) -> None:
     """Delete the planned memories with the operation `forget`, and log their tombstones."""
-    by = _cleaned(provenance)
     for kind, part in plan["stores"].items():
-        database = memory.database(kind, create=False)
-        if database is None:
-            continue
-        memory.apply_now(Operation(ids.new_id(), "forget", write.cleaned(part["forget"]), by, kind))
-        with database.transaction() as c:
-            purge_rows.log_tombstones(c, target_in(plan, memory, database), by)
+        if database := memory.database(kind, create=False):
+            payload = write.cleaned(part["forget"])
+            memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
+            with database.transaction() as c:
+                purge_rows.log_tombstones(c, target_in(plan, memory, database), by)
 
 
 def erase(
-    memory: Memory,
-    plan: PurgePlan,
-    where: Sequence[Location],
-    provenance: Provenance,
-    progress: Progress,
+    memory: Memory, plan: PurgePlan, where: Sequence[Location], by: Provenance, progress: Progress
 ) -> int:
     """Remove the planned content from all files but backups; return the number of changed rows.
-
     `progress` is called with a percentage: up to 30 while content is removed, then up to 70 while
     indexes are rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; no step is then undone.
     """
-    by, every, home = _cleaned(provenance), target_of(plan), memory.settings.home
+    every, home = target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
@@ -128,8 +121,8 @@ def renew_backups(where: Sequence[Location]) -> list[str]:
 
 def set_aside(path: str) -> list[str]:
     """Return the paths of damaged databases that a repair moved aside, which cannot be cleaned."""
-    folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
-    return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
+    names, start = os.listdir(os.path.dirname(path)), os.path.basename(path) + SET_ASIDE
+    return [os.path.join(os.path.dirname(path), name) for name in names if name.startswith(start)]
 
 
 def verify(
@@ -150,9 +143,13 @@ def verify(
     # In both cases, a database file may contain the words, so only its tables are checked.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
-    for path in own_files(memory, where):
-        size = 0 if path == plan_path else _bytes_in_file(path, sought, is_inside=is_inside)
-        if not size:
+    for path in (path for path in own_files(memory, where) if path != plan_path):
+        with files.open_regular(path) as stream:
+            data = stream.read()
+        is_database = data.startswith(SQLITE)
+        # In a database file, texts follow each other directly, so words may seem part of others.
+        size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
+        if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
         if path.endswith(purge_files.UNFINISHED):  # a killed process left this file
             os.unlink(path)
@@ -177,21 +174,16 @@ def elsewhere(
     """Return the files of other projects, the user and the client that contain these texts."""
     paths = [path for path in file_locations.other_files(memory, where) if path != plan_path]
     notes = file_locations.client_memory_files(where)
-    return [
-        *(path for path in paths if purge_files.is_in_file(path, sought)),
-        *(path for path in notes if purge_files.is_in_user_text(path, sought)),
-    ]
+    with_text = [path for path in paths if purge_files.is_in_file(path, sought)]
+    return with_text + [path for path in notes if purge_files.is_in_user_text(path, sought)]
 
 
 def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
     """Return all files of this memory, the client's logs, and the file of rejected import lines."""
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     served = memory.mirror.path if memory.mirror else ""
-    paths = (
-        *file_locations.own_files(memory, where),
-        *file_locations.logs_of_client(memory),
-        *(path for path in (aside, served) if path and os.path.exists(path)),
-    )
+    paths = file_locations.own_files(memory, where) + file_locations.logs_of_client(memory)
+    paths += [path for path in (aside, served) if path and os.path.exists(path)]
     return list(dict.fromkeys(paths))
 
 
@@ -207,27 +199,9 @@ def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
     return deleted
 
 
-def _cleaned(provenance: Provenance) -> Provenance:
-    return write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
-
-
-def _bytes_in_file(path: str, sought: Sought, *, is_inside: bool) -> int:
-    with files.open_regular(path) as stream:
-        data = stream.read()
-    if not data.startswith(SQLITE):
-        return sought.bytes_in(data)
-    # In a database file, texts follow each other directly, so words may seem part of longer words.
-    size = (sought if is_inside else sought.anywhere()).bytes_in(data)
-    return 0 if not size or purge_rows.is_only_in_indexes(path, sought) else size
-
-
 def _unshared_texts(memory: Memory, plan: PurgePlan, databases: Opened) -> tuple[str, ...]:
-    """Return the purged texts that no remaining memory contains."""
-    shared = {
-        text
-        for _, database in databases
-        for text in purge_rows.shared_texts(database, target_in(plan, memory, database))
-    }
+    targets = ((database, target_in(plan, memory, database)) for _, database in databases)
+    shared = {text for pair in targets for text in purge_rows.shared_texts(*pair)}
     return tuple(text for text in plan["texts"] if text not in shared)
 
 
@@ -236,21 +210,20 @@ def _rewrite_blocks(
 ) -> None:
     """In each MEMORY.md, rewrite the block of this plugin without these records and purged text."""
 
-    def record_of(id_: str) -> Record | None:
+    def stored(id_: str) -> list[Record]:
         matches = (records.find(db.connection, "id = ?", (id_,)) for _, db in databases)
-        return next((record for pairs in matches for record, _ in pairs), None)
+        return [record for pairs in matches for record, _ in pairs][:1]
 
     def keeps(lines: Mapping[str, str]) -> list[str]:
         whole = (id_ for id_, line in lines.items() if not target.is_in(line))
-        return [id_ for id_ in whole if id_ not in purged_ids and record_of(id_) is None]
+        return [id_ for id_ in whole if id_ not in purged_ids and not stored(id_)]
 
     for path in (path for location, _ in databases for path in location.notes):
         notes = memory_md.MemoryFile(path)
         shown = memory_md.shown_lines(notes)
         if purged_ids & shown.keys() or any(map(target.is_in, shown.values())):
-            left = [record_of(id_) for id_ in shown if id_ not in purged_ids]
-            lock = files.lock_path(memory.settings.home, path)
-            memory_md.promote(notes, [record for record in left if record is not None], lock, keeps)
+            left = [record for id_ in shown if id_ not in purged_ids for record in stored(id_)]
+            memory_md.promote(notes, left, files.lock_path(memory.settings.home, path), keeps)
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:

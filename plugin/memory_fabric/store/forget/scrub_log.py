@@ -1,8 +1,5 @@
-"""Removal of purged content from logged operations, so that a replay does not restore it.
-
-Names are compared as a whole. Texts are also found inside other texts, unless those are to be kept.
-The words of the request are searched for everywhere: a record, entity or observation that states
-the words is removed as a whole; in any other text, a marker replaces the words.
+"""Removal of purged content from logged operations, so that a replay does not restore it. Names are
+compared as a whole; texts are also found inside other texts, unless those are to be kept.
 """
 
 import json
@@ -10,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from memory_fabric.models import Payload
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
@@ -27,7 +25,6 @@ MIN_SOUGHT_CHARS = 12
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
     """The content purged from one database: ids of records, names, observations, and their texts.
-
     `words` are those of the request: with `exact`, in the same case; with `inside`, also in longer
     words. `turns` are ids of purged turns. `alive` are ids of records that are kept, `kept` texts
     of observations that are kept; `given` are names by which sessions were shown purged memories.
@@ -57,10 +54,8 @@ class PurgeTarget:
         for name, needles in (("asked", words), ("repeated", texts), ("sought", words + texts)):
             object.__setattr__(self, name, Sought(needles))
         named = (*self.ids, *self.names, *(text for _, text in self.said), *self.tombstone_ids())
-        concerning = Sought(
-            (*map(Needle, named), *(n._replace(whole=False) for n in words + texts))
-        )
-        object.__setattr__(self, "concerning", concerning)
+        anywhere = [needle._replace(whole=False) for needle in words + texts]
+        object.__setattr__(self, "concerning", Sought((*map(Needle, named), *anywhere)))
 
     def may_concern(self, text: str) -> bool:
         """Return False if this JSON cannot contain purged content and so need not be parsed."""
@@ -120,16 +115,10 @@ def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mappi
     return new if any(new.get(name) for name in _CONTENT) else None
 
 
-def without_steps(
-    steps: Sequence[Mapping[str, Any]], target: PurgeTarget
-) -> list[Mapping[str, Any]]:
+def without_steps(steps: Sequence[Payload], target: PurgeTarget) -> list[Payload]:
     """Remove purged content from operations (kind, payload); drop operations that become empty."""
     pairs = ((step, without(step["kind"], step["payload"], target)) for step in steps)
-    return [
-        step if payload is step["payload"] else {**step, "payload": payload}
-        for step, payload in pairs
-        if payload is not None
-    ]
+    return [s if p is s["payload"] else {**s, "payload": p} for s, p in pairs if p is not None]
 
 
 def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
@@ -221,18 +210,13 @@ def _record(record: Any, target: PurgeTarget) -> Any:
     new = dict(record)
     # Entities are lists [name, type], and relations are lists [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
-        if isinstance(record.get(name), list):
-            new[name] = [
-                part for part in record[name] if not any(target.is_name(str(part[i])) for i in ends)
-            ]
+        if isinstance(parts := record.get(name), list):
+            new[name] = [p for p in parts if not any(target.is_name(str(p[i])) for i in ends)]
     return new
 
 
 def _rows(rows: Any, target: PurgeTarget) -> dict[str, Any]:
-    return {
-        name: _FIELDS[name](some, target) if name in _FIELDS else some
-        for name, some in rows.items()
-    }
+    return {n: _FIELDS[n](some, target) if n in _FIELDS else some for n, some in rows.items()}
 
 
 def _groups(groups: Any, target: PurgeTarget) -> list[Any]:

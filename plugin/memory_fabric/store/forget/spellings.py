@@ -88,9 +88,7 @@ class Sought:
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def condition(self, columns: Iterable[str]) -> str:
-        """Return an SQL condition that is true for all rows with a match in one of these columns,
-        but perhaps also for other rows.
-        """
+        """Return an SQL condition that is true for all matching rows, and perhaps for others."""
         runs = {_longest_run(needle.text)[:MAX_RUN_CHARS].decode() for needle in self._needles}
         if not runs:
             return "0"
