@@ -75,14 +75,17 @@ def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
     assert done.status == 2 and str(path) in done.err and len(done.err.splitlines()) == 1
 
 
-def test_a_line_over_the_size_limit_is_skipped_and_the_others_are_imported(tmp_path: Path) -> None:
+def test_a_line_over_the_size_limit_is_skipped_and_the_others_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "MAX_LINE_BYTES", 1000)
     world = World(tmp_path)
     path = tmp_path / "memory.jsonl"
     huge = json.dumps({"type": "entity", "name": "x" * 5000, "entityType": "y"}) + "\n"
     path.write_text(ENTITY + huge + ENTITY.replace("shop", "till"), "utf-8")
 
     by = Provenance("import", trust="tool")
-    imported = exchange.import_file(world.memory(), str(path), by, max_line_bytes=1000)
+    imported = exchange.import_file(world.memory(), str(path), by)
 
     assert (imported.read, [bad.number for bad in imported.bad]) == (2, [2])
     assert "longer than 1,000 bytes" in imported.bad[0].because

@@ -25,7 +25,6 @@ UNSEEN = (-1, -1, -1)
 
 class State(NamedTuple):
     """The file's signature and digest, and the last operation (`seq` and `operation`) in the file.
-
     `owed` is True if another program overwrote the file, so that it lacks changes of the database.
     `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes;
     0 means that all of it is valid and that the mirrored file must be written as a whole.

@@ -7,7 +7,6 @@
 import io
 import json
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -171,7 +170,6 @@ def load(
     report: Callable[[int], object] | None = None,
 ) -> Loaded:
     """Store entities with their observations, then relations; merge entities that exist already.
-
     Both may be generators: only one operation at a time is in memory. `report` receives the number
     of stored items after each operation. Raises StoreUnavailable; a second call can complete it.
     """
@@ -188,24 +186,20 @@ def load(
 def import_file(
     memory: BaseMemory,
     path: str,
-    provenance: Provenance,
+    by: Provenance,
     progress: Progress | None = None,
-    *,
     called: str = "",
-    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Imported:
-    """Merge a file into memory without changing names. Raises StoreUnavailable, OSError.
-
-    Entities are stored first, wherever they are in the file, so that the ends of relations exist.
-    Bad lines, and lines of `max_line_bytes` or more, are saved in another file and do not stop the
-    import. `called` is shown to people instead of the path.
+    """Merge a file into memory without changing names. Raises StoreUnavailable, OSError. Entities
+    are stored first, so that the ends of relations exist. Bad lines, and those that are too long,
+    are saved in another file. `called` is shown to people instead of the path.
     """
     of = 2 * os.path.getsize(path)
-    items = _FileItems(memory.settings.home, called or os.path.abspath(path), max_line_bytes)
+    items = _FileItems(memory.settings.home, called or os.path.abspath(path))
     with files.open_regular(path) as first, files.open_regular(path) as second:
         report = lambda _: progress and progress(first.tell() + second.tell(), of)  # noqa: E731
         every = items.entities(first), items.relations(second)
-        loaded = load(memory, *every, provenance, report)
+        loaded = load(memory, *every, by, report)
     if progress:
         progress(of, of)
     items.close()
@@ -217,23 +211,17 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
     """Append bad lines to a file, redacted as one, since a key may span lines. Raises OSError."""
     numbered = list(bad_lines)
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
-    # Unchanged lines keep their positions. If one text replaces several lines, it gets the position
-    # of the first of these lines, and the others become empty.
-    redacted_lines = redact("\n".join(lines)).split("\n")
-    places: dict[str, list[int]] = {}
-    for place, text in enumerate(redacted_lines):
-        places.setdefault(text, []).append(place)
-    redacted, done, lost = [""] * len(lines), 0, 0
-    for number, line in enumerate(lines):
-        same = places.get(line, [])
-        next_ = bisect_left(same, done)
-        if next_ == len(same):
-            continue
-        if lost < number:
-            redacted[lost] = "\n".join(redacted_lines[done : same[next_]])
-        redacted[number], done, lost = line, same[next_] + 1, number + 1
-    if lost < len(lines):
-        redacted[lost] = "\n".join(redacted_lines[done:])
+    redacted = redact("\n".join(lines)).split("\n") if lines else []
+    if len(redacted) != len(lines):
+        # A secret spanned lines. The lines before and after the changed ones keep their positions;
+        # the first changed line gets the text of all of them, and the others become empty.
+        most = min(len(lines), len(redacted)) - 1
+        first = next((i for i in range(most) if lines[i] != redacted[i]), most)
+        unchanged = (i for i in range(most - first) if lines[-1 - i] != redacted[-1 - i])
+        after = next(unchanged, most - first)
+        text = "\n".join(redacted[first : len(redacted) - after])
+        empty = [""] * (len(lines) - first - after - 1)
+        redacted = [*lines[:first], text, *empty, *lines[len(lines) - after :]]
     origin = {"file": source, "at": ids.timestamp()}
     rows = zip(numbered, redacted, strict=True)
     entries = ({"number": bad.number, "because": bad.because, "line": t} for (bad, _), t in rows)
@@ -243,23 +231,21 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
 class _FileItems:
     """The items of a file, their counts, and bad lines that have not been written yet."""
 
-    def __init__(self, home: str, source: str, max_line_bytes: int) -> None:
+    def __init__(self, home: str, source: str) -> None:
         self.path, self._source = os.path.join(home, SET_ASIDE), source
-        self._max_line_bytes = max_line_bytes
-        self.read = self.others = 0
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
-        self._bytes = 0
+        self.read = self.others = self._bytes = 0
         # True if the last line was readable, so that a new group of bad lines may begin.
         self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
         """Yield the file's entities; count items, lines of another kind and bad lines."""
-        for number, line in lines(stream, self._max_line_bytes):
+        for number, line in lines(stream, MAX_LINE_BYTES):
             try:
-                if len(line) >= self._max_line_bytes:
-                    size = f"{self._max_line_bytes:,} bytes: divide its observations"
+                if len(line) >= MAX_LINE_BYTES:
                     line = line[:KEPT_BYTES]
+                    size = f"{MAX_LINE_BYTES:,} bytes: divide its observations"
                     raise BadInput("line", f"it is longer than {size}")
                 item = read(line)
             except BadInput as error:
@@ -279,7 +265,7 @@ class _FileItems:
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
         """Yield only the relations; `entities` has already counted all items and bad lines."""
-        for _, line in lines(stream, self._max_line_bytes):
+        for _, line in lines(stream, MAX_LINE_BYTES):
             try:
                 item = read(line)
             except BadInput:
@@ -304,11 +290,9 @@ def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
         text = stream.read(WHOLE_BYTES)
         value = None if stream.read(1) else _parsed(text.removeprefix(BOM))
         if value is not None and _is_graph(value):
-            records = [
-                {"type": kind} | item if isinstance(item, dict) else item
-                for kind, name in (("entity", "entities"), ("relation", "relations"))
-                for item in value.get(name) or ()
-            ]
+            kinds = (("entity", "entities"), ("relation", "relations"))
+            items = ((kind, item) for kind, name in kinds for item in value.get(name) or ())
+            records = [{"type": k} | i if isinstance(i, dict) else i for k, i in items]
     if records is None:
         stream.seek(0)
     return records

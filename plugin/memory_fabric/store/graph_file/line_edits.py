@@ -28,11 +28,9 @@ Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines to add to the file, to remove or to replace, in canonical form.
-
-    `replaced` maps each old line to its new line, or to b"" to remove it. `marks` maps each old
-    line to the digest of the line as the file has it. `seq` and `operation` are those of the last
-    operation among the edits.
+    """Lines to add to the file, to remove or to replace, in canonical form. `replaced` maps each
+    old line to its new line, or to b"" to remove it; `marks` maps it to the digest of the line as
+    the file has it. `seq` and `operation` are those of the last edit.
     """
 
     seq: int
@@ -56,7 +54,10 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
     try:
         operations = db.rows(_SINCE, (state.seq, MAX_OPERATIONS + 1))
         touched = _touched_by(operations)
-        now = _lines_now(db, touched) if touched else {}
+        relations = [part for part in touched or () if isinstance(part, Relation)]
+        entities, _ = graph.opened(db, [p for p in touched or () if isinstance(p, str)], 0)
+        now: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
+        now |= {r: exchange.line_of(r) for r in relations if graph.stated_at(db, r)}
     finally:
         db.rows("ROLLBACK")
     if touched is None:
@@ -119,15 +120,6 @@ def _names_in(removed: Mapping[str, Any]) -> list[str]:
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
-
-
-def _lines_now(db: Database, touched: Touched) -> dict[str | Relation, bytes]:
-    entities, _ = graph.opened(db, [part for part in touched if not isinstance(part, Relation)], 0)
-    lines: dict[str | Relation, bytes] = {e.name: exchange.line_of(e) for e in entities}
-    for part in touched:
-        if isinstance(part, Relation) and graph.stated_at(db, part):
-            lines[part] = exchange.line_of(part)
-    return lines
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:

@@ -9,7 +9,7 @@ Times are seconds since 1970; this module reads neither files nor the clock.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.models import Entity, Relation
@@ -17,6 +17,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.operations import rows
 from memory_fabric.store.queries import graph
+from memory_fabric.store.queries.conditions import chunks
 from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
@@ -49,21 +50,17 @@ class Recent(NamedTuple):
 
     def unknown_at(self, written_s: float) -> Ours:
         """Return the changes that may be unknown to a program that wrote the file at this time."""
-        added, removed = (
-            frozenset(part for part, times in changes.items() if _is_young(times, written_s))
-            for changes in self
-        )
-        return Ours(added, removed)
+        young = ([p for p, at in changes.items() if _is_young(at, written_s)] for changes in self)
+        return Ours(*map(frozenset, young))
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> "Recent":
         """Add the changes between `before` and `lines`, and drop changes that are too old."""
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
         is_ = parts_of(map(exchange.read, new - old))
-        return Recent(
-            _renewed(self.added, is_ - was, was - is_, now_s),
-            _renewed(self.removed, was - is_, is_ - was, now_s),
-        )
+        came, gone = is_ - was, was - is_
+        added = _renewed(self.added, came, gone, now_s)
+        return Recent(added, _renewed(self.removed, gone, came, now_s))
 
 
 def load(db: Database) -> Recent:
@@ -83,9 +80,7 @@ def save(db: Database, recent: Recent) -> None:
 
 
 def digest_of(*part: str) -> str:
-    """Return the digest of an entity (name, type), of an observation (SAID, name, text), or of a
-    relation (RELATION, source, type, target).
-    """
+    """Return the digest of (name, type), (SAID, name, text) or (RELATION, source, type, target)."""
     return hashlib.blake2b(repr(part).encode(), digest_size=8).hexdigest()
 
 
@@ -106,43 +101,40 @@ def merge_changes(
     apply: Apply,
     before: Lines,
     now: Lines,
-    about_to_replace: Callable[[], object],
+    forewarn: Callable[[], object],
     ours: Ours,
 ) -> bool:
     """Apply the difference between two graphs to the database, except for changes in `ours`; return
-    True if some were left out. `apply` runs one operation; `about_to_replace` is called before an
-    entity is deleted and restored. An entity that is not in the file is kept while the database's
-    own rows refer to it.
+    True if some were left out. `apply` runs one operation; `forewarn` is called before an entity is
+    deleted and restored. Entities that the file lacks remain while other rows refer to them.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
     stated = [_item(line) for mark, line in now.items() if line and mark not in before]
     ours = ours._replace(removed=ours.removed | _removed_since(db, were, stated))
-    if removed := _Parts(were):
-        removed.exclude(filter(None, now.values()))
-        differs = removed.exclude_own(ours)
-        for relations in _chunks(list(removed.relations)):
+    if were:
+        names, texts, old_relations, differs = _removed(were, filter(None, now.values()), ours)
+        for relations in chunks(old_relations, CHUNK):
             apply("delete_relations", {"relations": [relation_object(r) for r in relations]})
-        texts = [(name, list(texts)) for name, texts in removed.texts.items() if texts]
-        for some in _chunks(texts):
+        for some in chunks(((name, gone) for name, gone in texts.items() if gone), CHUNK):
             deletions = [{"entityName": name, "observations": gone} for name, gone in some]
             apply("delete_observations", {"deletions": deletions})
-        for names in _chunks(list(removed.names)):
-            apply("remove_orphans", {"entityNames": names})
+        for orphans in chunks(names, CHUNK):
+            apply("remove_orphans", {"entityNames": orphans})
     relations_now = (item for item in stated if isinstance(item, Relation))
     new = [r for r in relations_now if digest_of(RELATION, *r) not in ours.removed]
     ends = {name for r in new for name in (r.source, r.target)}
     remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
     entities = [entity for entity in remaining if entity is not None]
     fresh = not db.row("SELECT 1 FROM entities LIMIT 1")
-    for some in _chunks(entities):
+    for some in chunks(entities, CHUNK):
         stored = {} if fresh else _by_name(db, some)
         for kind, payload in create_operations(some):
             apply(kind, payload)
         # If several lines describe one entity, the first line counts, as in the reference server.
         for name, entity in {entity.name: entity for entity in reversed(some)}.items():
             if name in stored:
-                differs |= not _agree(db, apply, entity, about_to_replace, ours)
+                differs |= not _agree(db, apply, entity, forewarn, ours)
     for kind, payload in create_operations(new):
         apply(kind, payload)
     # Entities are created before relations.
@@ -159,7 +151,7 @@ def _removed_since(
     if not on_both_sides:
         return frozenset()
     present: set[str] = set()
-    for some in _chunks([item for item in stated if isinstance(item, Entity)]):
+    for some in chunks((item for item in stated if isinstance(item, Entity)), CHUNK):
         stored = _by_name(db, some)
         present |= parts_of(stored.values())
         present |= {digest_of(e.name, e.type) for e in some if e.name in stored}
@@ -179,51 +171,37 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
     return entity._replace(observations=texts)
 
 
-class _Parts:
-    """Entities, their observations, and relations, each of which can be excluded separately."""
-
-    def __init__(self, items: Iterable[Entity | Relation]) -> None:
-        self.texts: dict[str, dict[str, None]] = {}
-        self.relations: dict[Relation, None] = {}
-        # The type of each entity, by name.
-        self.names: dict[str, str] = {}
-        for item in items:
-            if isinstance(item, Entity):
-                self.names[item.name] = item.type
-                self.texts.setdefault(item.name, {}).update(dict.fromkeys(item.observations))
-            else:
-                self.relations[item] = None
-
-    def __bool__(self) -> bool:
-        return bool(self.names or self.relations)
-
-    def exclude(self, lines: Iterable[bytes]) -> None:
-        """Remove the entities, observations and relations that these lines also contain."""
-        for item in map(_item, lines):
-            if isinstance(item, Relation):
-                self.relations.pop(item, None)
-            elif item.name in self.texts:
-                self.names.pop(item.name, None)
-                for text in item.observations:
-                    self.texts[item.name].pop(text, None)
-
-    def exclude_own(self, ours: Ours) -> bool:
-        """Remove the database's own additions; return True if any were removed."""
-        pairs = ((name, text) for name, texts in self.texts.items() for text in texts)
-        texts = [pair for pair in pairs if digest_of(SAID, *pair) in ours.added]
-        names = [pair[0] for pair in self.names.items() if digest_of(*pair) in ours.added]
-        relations = [r for r in self.relations if digest_of(RELATION, *r) in ours.added]
-        for name in names:
-            del self.names[name]
-        for name, text in texts:
-            del self.texts[name][text]
-        for relation in relations:
-            del self.relations[relation]
-        return bool(names or texts or relations)
+def _removed(
+    were: Iterable[Entity | Relation], now: Iterable[bytes], ours: Ours
+) -> tuple[list[str], dict[str, list[str]], list[Relation], bool]:
+    """Return names, observations by name, and relations of `were` that the lines `now` lack and
+    that the database did not add itself; True if it added some of those that the lines lack.
+    """
+    texts: dict[str, dict[str, None]] = {}
+    relations, types = dict[Relation, None](), dict[str, str]()
+    for item in were:
+        if isinstance(item, Relation):
+            relations[item] = None
+            continue
+        types[item.name] = item.type
+        texts.setdefault(item.name, {}).update(dict.fromkeys(item.observations))
+    for item in map(_item, now):
+        if isinstance(item, Relation):
+            relations.pop(item, None)
+        elif item.name in texts:
+            types.pop(item.name, None)
+            for text in item.observations:
+                texts[item.name].pop(text, None)
+    own = ours.added
+    names = [name for name, type_ in types.items() if digest_of(name, type_) not in own]
+    gone = {n: [t for t in ts if digest_of(SAID, n, t) not in own] for n, ts in texts.items()}
+    edges = [r for r in relations if digest_of(RELATION, *r) not in own]
+    counts = len(names) + len(edges) + sum(map(len, gone.values()))
+    return names, gone, edges, counts < len(types) + len(relations) + sum(map(len, texts.values()))
 
 
 def _agree(
-    db: Database, apply: Apply, stated: Entity, about_to_replace: Callable[[], object], ours: Ours
+    db: Database, apply: Apply, stated: Entity, forewarn: Callable[[], object], ours: Ours
 ) -> bool:
     """Give an entity the type and the order of observations that the file has, by deleting and
     restoring it. Return False if the database has changed the type and keeps its own.
@@ -236,7 +214,7 @@ def _agree(
     stated_texts = [text for text in stored.observations if text in set(stated.observations)]
     if stored.type == type_ and stated_texts == list(stated.observations):
         return type_ == stated.type
-    about_to_replace()
+    forewarn()
     with db.transaction() as c:
         entities = rows.entities(c, "e.name = ?", (stated.name,))
         observations = rows.observations(c, "e.name = ?", (stated.name,))
@@ -259,11 +237,6 @@ def _item(line: bytes) -> Entity | Relation:
     item = exchange.read(line)
     assert item is not None  # the caller passes only lines of entities and relations
     return item
-
-
-def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(values), CHUNK):
-        yield list(values[start : start + CHUNK])
 
 
 def _is_young(times: Times, written_s: float) -> bool:

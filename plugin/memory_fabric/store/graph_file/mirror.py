@@ -84,11 +84,10 @@ def home_of(home: str, path: str) -> str:
 
 
 class Mirror:
-    """A served file and its state; `home` is the folder of its database.
-
-    `behind` is True if the file lacks changes, because it could not be written or was overwritten.
-    `look_in_s` is 0, or after a `write` the seconds until the file must be read again, because a
-    program that read the old file may still overwrite it with old content.
+    """A served file and its state; `home` is the folder of its database. `behind` is True if the
+    file lacks changes, because it could not be written or was overwritten. `look_in_s` is 0, or
+    after a `write` the seconds until the file must be read again, because a program that read the
+    old file may still overwrite it with old content.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -176,7 +175,7 @@ class Mirror:
 
     def _edited(self, memory: BaseMemory) -> bool | None:
         """Edit single lines; return None if this is impossible, False if the file has changed."""
-        db = _database(memory)
+        db = memory.session_database()
         state = agreed.state_of(db)
         if state is None or not agreed.can_be_edited(self.home, state):
             return None
@@ -200,7 +199,7 @@ class Mirror:
 
     def _replaced(self, memory: BaseMemory, is_gone: Test) -> bool:
         """Write the database's content to the file; return False if the file changed first."""
-        db = _database(memory)
+        db = memory.session_database()
         state = agreed.state_of(db) or agreed.NOTHING
         db.rows("BEGIN")
         try:
@@ -250,7 +249,7 @@ class Mirror:
             state = _agreed(memory)
             is_same = signature == (state.signature if state else None)
             if not is_same:
-                db, after = _database(memory), state or agreed.NOTHING
+                db, after = memory.session_database(), state or agreed.NOTHING
                 digest = agreed.digest_of(line for _, line in self._lines()) if signature else ""
                 if state is None or digest != state.digest:
                     ours = agreed.interrupted(db, self.home, state, digest) if state else None
@@ -334,12 +333,6 @@ class Mirror:
         if sentence not in self._reported:
             self._reported.add(sentence)
             self._report(sentence)
-
-
-def _database(memory: BaseMemory) -> Database:
-    database = memory.database("user", create=True)
-    assert database is not None
-    return database
 
 
 def _agreed(memory: BaseMemory) -> State | None:
