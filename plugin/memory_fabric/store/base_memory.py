@@ -225,12 +225,9 @@ class BaseMemory:
         return database
 
     def _stamped(self, by: Provenance) -> Provenance:
-        return by._replace(
-            at=by.at or ids.timestamp(),
-            author=by.author or self.settings.author,
-            origin=by.origin or self.settings.origin,
-            session=by.session or self.settings.session,
-        )
+        own = ("author", "origin", "session")
+        stated = {name: getattr(by, name) or getattr(self.settings, name) for name in own}
+        return by._replace(at=by.at or ids.timestamp(), **stated)
 
     def _apply(self, operation: Operation) -> Json:
         try:

@@ -108,9 +108,7 @@ class Database:
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """Return a context manager that acquires the write lock and commits at the end, or rolls
-        back after an error. If not `durable`, a power failure may undo the committed changes.
-        """
+        """Return a `Transaction`; if not `durable`, a power failure may undo its changes."""
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
@@ -181,7 +179,13 @@ class Transaction:
                 deadline.current().check("a change")
                 connection.execute("SAVEPOINT part")
                 return connection
-            self._synchronise(connection)
+            # FULL if durable or without a write-ahead log, otherwise NORMAL
+            level = "FULL" if self.durable else "NORMAL"
+            if self.database.synchronous != level:
+                (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+                level = level if mode == "wal" else "FULL"
+                connection.execute(f"PRAGMA synchronous = {level}")
+                self.database.synchronous = level
             self._begin(connection)
             # Another process may have migrated the file to a newer schema since it was opened.
             self.database.newer = _version(connection) > schema.LATEST
@@ -250,23 +254,11 @@ class Transaction:
         finally:
             connection.execute(f"PRAGMA busy_timeout = {before}")
 
-    def _synchronise(self, connection: sqlite3.Connection) -> None:
-        """Set `synchronous`: FULL if durable or without a write-ahead log, otherwise NORMAL."""
-        level = "FULL" if self.durable else "NORMAL"
-        if self.database.synchronous == level:
-            return
-        if not self.durable and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            level = "FULL"
-        connection.execute(f"PRAGMA synchronous = {level}")
-        self.database.synchronous = level
-
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
     """Open the database at `path` and migrate it to the latest schema. If it is missing, `create`
-    it or return None.
-
-    Queries are interrupted when the current deadline passes, but a migration is not; a hurried
-    event does not wait for a migration. Raises StoreUnavailable, DeadlinePassed.
+    it or return None. Queries are interrupted when the current deadline passes, but a migration is
+    not; a hurried event does not wait for a migration. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -358,9 +350,7 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Translate an error of SQLite or the file system into an error of this package, with a remedy.
-    Raises KeyboardInterrupt if Ctrl-C interrupted the query.
-    """
+    """Return our error for one of SQLite or the disk. Raises KeyboardInterrupt after Ctrl-C."""
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
         if not limit.is_limited:

@@ -65,10 +65,8 @@ class TooLarge(Refused):
 
 class Locked:
     """An exclusive lock on `path` for a `with` block. Raises OSError, or TimeoutError after
-    `timeout_s` seconds or at the end of the event's time.
-
-    The lock file is not deleted on release, because processes that wait for a deleted file would no
-    longer exclude processes that create a new one.
+    `timeout_s` seconds or at the end of the event's time. The lock file is never deleted: a process
+    that waits for a deleted file does not exclude one that creates a new file.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -207,15 +205,19 @@ def stamp(path: str) -> Stamp:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return a file's JSON object, or {}; `take_refused_files` lists files that were refused."""
-    text = None
+def readable_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str:
+    """Return a file's text, or ''; `take_refused_files` lists files that were refused."""
     try:
-        text = read_text(path, max_bytes)
+        return read_text(path, max_bytes) or ""
     except OSError as error:
         if isinstance(error, Refused):
             note_refused(error)
-    return parsed(text or "") or {}
+        return ""
+
+
+def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
+    """Return a file's JSON object, or {}; `take_refused_files` lists files that were refused."""
+    return parsed(readable_text(path, max_bytes)) or {}
 
 
 def note_refused(error: Refused) -> None:
@@ -296,9 +298,8 @@ def write_atomic(
     still: Callable[[], bool] | None = None,
     durable: bool = True,
 ) -> bool:
-    """Replace the file's content atomically and keep its mode; return True if it was replaced.
-
-    A link to a regular file of the same user is followed, because people link their settings. Large
+    """Replace the file's content atomically and keep its mode; return True if it was replaced. A
+    link to a regular file of the same user is followed, because people link their settings. Large
     content may be passed as an iterable. If `still` returns False just before, nothing is replaced.
     If not `durable`, a power failure may undo the change. Raises NotRegular, OSError.
     """

@@ -108,13 +108,11 @@ def is_ours(name: str) -> bool:
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations and return their count; each is removed after its commit.
-
-    The folder is in a repository, where anyone may have put a queue, so only lines with this home's
-    signature are applied. Other lines, and lines that cannot be applied, are moved to
-    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. If `apply`
-    raises an error, the error is passed on and the remaining operations stay queued. While another
-    process drains the queue, nothing is applied.
+    """Apply the queued operations and return their count; each is removed after its commit. Anyone
+    may have put a queue into the folder's repository, so only lines with this home's signature are
+    applied. Other lines, and inapplicable ones, are moved to `graph-queue.bad.jsonl`; a large file
+    without any signed line is moved as a whole. Errors of `apply` are passed on, and the remaining
+    operations stay queued. While another process drains the queue, nothing is applied.
     """
     applied = 0
     try:
@@ -145,12 +143,10 @@ def export(
     *,
     words: bool = True,
 ) -> int:
-    """Append all operations that the journal lacks, and return their count.
-
-    The current state of each changed record is appended to decisions.jsonl in `decisions_folder`,
-    and passed to `on_decisions`. Without `words`, decisions.jsonl omits quotations of the user,
-    because git shares the file. A crash between appending and marking writes lines twice, but
-    readers use only the last line of each id.
+    """Append all operations that the journal lacks, and return their count. The current state of
+    each changed record is appended to decisions.jsonl in `decisions_folder`, and passed to
+    `on_decisions`. Without `words`, the user's quotations are omitted, because git shares the file.
+    A crash may write lines twice, but readers use only the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -191,21 +187,16 @@ def without_words(line: Payload) -> Json:
 
 
 def restore(
-    db: Database,
-    operations_path: str,
-    decisions_folder: str,
-    journals: Sequence[str],
-    *,
-    words: bool = True,
+    db: Database, operations_path: str, folder: str, journals: Sequence[str], *, words: bool = True
 ) -> int:
-    """Append the records that none of the `journals` has to decisions.jsonl, and rewrite a lost
-    operations journal; return the count of lines. Raises OSError, StoreUnavailable.
+    """Append the records that none of the `journals` has to decisions.jsonl in `folder`, and
+    rewrite a lost operations journal; return the count of lines. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
-        prepare_folder(decisions_folder)
+        prepare_folder(folder)
         lines = [records.as_object(record) for record in missing]
-        path = os.path.join(decisions_folder, DECISIONS)
+        path = os.path.join(folder, DECISIONS)
         files.append_lines(path, lines if words else map(without_words, lines))
     is_lost = not files.size_of(operations_path)
     operations = db.rows(f"{_OPERATIONS} WHERE journaled = 1 ORDER BY seq") if is_lost else []
@@ -288,9 +279,15 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
             current = raw  # if applying it fails, the line stays in the queue
             deadline.current().check("all that waits")
             line = _text_of(raw)
-            if line and _is_applied(line, key, apply):
-                applied += 1
-            elif line:
+            value = files.parsed(line) or {}
+            operation = write.from_object(value) if signing.is_ours(value, key) else None
+            try:
+                if operation is not None:
+                    apply(operation)
+                    applied += 1
+            except (NotFound, BadInput):
+                operation = None
+            if line and operation is None:  # unsigned, invalid or inapplicable
                 refused.append({"line": line})
             done_count, current = done_count + 1, b""
     finally:
@@ -320,16 +317,3 @@ def _is_foreign(path: str, key: bytes) -> bool:
 
 def _text_of(line: bytes) -> str:
     return line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-
-
-def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
-    """Apply the operation in a line; return False if it is unsigned, invalid or inapplicable."""
-    value = files.parsed(line) or {}
-    operation = write.from_object(value) if signing.is_ours(value, key) else None
-    if operation is None:
-        return False
-    try:
-        apply(operation)
-    except (NotFound, BadInput):
-        return False
-    return True

@@ -51,9 +51,7 @@ class Memory(BaseMemory):
 
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
-        """Return the memory for these settings; only the project's registration is written to disk.
-        With `repair`, a damaged database is rebuilt; otherwise, using it raises an error.
-        """
+        """Return the memory for these settings; with `repair`, a damaged database is rebuilt."""
         memory = cls(settings, _project_of(settings), repair=repair)
         memory.follow_switches()
         return memory
@@ -66,12 +64,9 @@ class Memory(BaseMemory):
     def follow_switches(self) -> None:
         """Apply the current `memory-fabric off` switches, which may change while a server runs."""
         here = switches.state(*self.switched_by)
-        reads, writes = self._stated
-        self.settings = self.settings._replace(
-            reads=reads and here["read"],
-            writes=writes and here["write"],
-            notes=self.settings.notes if here[switches.NOTES] else "off",
-        )
+        reads, writes = self._stated[0] and here["read"], self._stated[1] and here["write"]
+        notes = self.settings.notes if here[switches.NOTES] else "off"
+        self.settings = self.settings._replace(reads=reads, writes=writes, notes=notes)
 
     def follow_settings(self) -> None:
         """Apply the current switches and domains, and config.toml if it has changed."""
@@ -114,10 +109,9 @@ class Memory(BaseMemory):
         at: str = "",
     ) -> Record | None:
         """Store a record. Return the stored record, the record that it repeats, or None if its
-        confidence is too low.
-
-        The records with the ids in `supersedes` are ended, if allowed. With `echo`, a repetition is
-        not counted. `at` is the time of a statement in an old session. Raises StoreUnavailable.
+        confidence is too low. Records in `supersedes` are ended, if allowed. With `echo`, a
+        repetition is not counted. `at` is the time of a statement in an old session. Raises
+        StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None

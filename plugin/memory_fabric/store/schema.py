@@ -1,7 +1,5 @@
-"""The database schema: schema.sql for new databases, and migration steps for older ones.
-
-docs/decisions/0061 promises that every database of a released version opens without loss. Therefore
-a released step is never edited, and OLDEST never rises.
+"""The database schema: schema.sql and migration steps. Every database of a released version must
+open without loss (docs/decisions/0061), so a released step is never edited; OLDEST never rises.
 """
 
 import os

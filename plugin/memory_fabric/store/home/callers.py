@@ -1,7 +1,5 @@
-"""The callers of the server's tools: a hook saves each before the call; the server looks it up.
-
-The client sends the server only the id of a call; its hooks know which session and agent made the
-call (decision 0031). Callers are small files, so that neither hook nor server opens a database.
+"""The callers of the server's tools. The client sends the server only a call's id, so a hook saves
+which session and agent made the call (decision 0031): in a file, to open no database.
 """
 
 import os

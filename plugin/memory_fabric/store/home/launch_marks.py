@@ -32,9 +32,7 @@ KINDS: Mapping[str, str] = {
     ),
     FIXES: f"type = 'solution' AND {ACTIVE_CURRENT}",
 }
-_HELD = "SELECT " + ", ".join(
-    f"EXISTS (SELECT 1 FROM main.records WHERE {condition})" for condition in KINDS.values()
-)
+_HELD = ", ".join(f"EXISTS (SELECT 1 FROM main.records WHERE {where})" for where in KINDS.values())
 # Stored instead of a project for a folder where memory may not be read, so that no hook is needed.
 NO_PROJECT = "-"
 LAUNCH, PLACES, PLACE = "launch", "places", "@project"
@@ -46,13 +44,13 @@ def mark_path(database_path: str, kind: str) -> str:
 
 
 def update(connection: sqlite3.Connection, database_path: str) -> None:
-    """Create or remove marker files to match the database, just before the caller's commit.
-
-    The write lock orders updates by several processes. Errors are ignored: a superfluous marker
-    file only costs a start of Python, and the next transaction creates a missing marker file.
+    """Create or remove marker files to match the database, just before the caller's commit. The
+    write lock orders updates by several processes. Errors are ignored: a superfluous marker file
+    only costs a start of Python, and the next transaction creates a missing marker file.
     """
     try:
-        for kind, is_held in zip(KINDS, connection.execute(_HELD).fetchone(), strict=True):
+        held = connection.execute(f"SELECT {_HELD}").fetchone()
+        for kind, is_held in zip(KINDS, held, strict=True):
             path = mark_path(database_path, kind)
             if bool(is_held) == os.path.exists(path):
                 continue
@@ -66,10 +64,8 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`.
-
-    `state` is the result of `state_of_rules` from before the rules were read: if the rules have
-    changed since, nothing is recorded. Call this function within a transaction, so that no other
-    process can change a rule at the same time.
+    If the rules' `state` (`state_of_rules` before reading them) has changed, nothing is recorded.
+    Call this within a transaction, so that no other process changes a rule meanwhile.
     """
     try:
         if not state or state_of_rules(connection) != state:
@@ -82,19 +78,16 @@ def note_unbound(connection: sqlite3.Connection, database_path: str, state: str)
 
 def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> bool:
     try:
-        noted = files.read_text(_unbound_path(database_path))
+        return files.read_text(_unbound_path(database_path)) == (state_of_rules(connection) or "-")
     except OSError:
         return False
-    return bool(noted) and noted == state_of_rules(connection)
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
     """Return a checksum of the `When:` texts, which must be in no file; '' if unreadable."""
+    texts = "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records"
     try:
-        rows = connection.execute(
-            "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records "
-            f"WHERE {KINDS[RULES]} ORDER BY seq"
-        ).fetchall()
+        rows = connection.execute(f"{texts} WHERE {KINDS[RULES]} ORDER BY seq").fetchall()
     except sqlite3.Error:
         return ""
     state = 0
@@ -109,18 +102,12 @@ def _unbound_path(database_path: str) -> str:
 
 def note_place(home: str, folder: str, project_id: str) -> None:
     """Save the project of a launch folder in a file for the launcher, if the path is plain."""
-    if not is_plain(folder):
-        return
     path, line = place_path(home, folder), f"{project_id}\n"
     try:
-        is_noted = files.read_text(path) == line
-    except (OSError, ValueError):
-        is_noted = False
-    try:
-        if not is_noted and os.path.isdir(home):
+        if is_plain(folder) and os.path.isdir(home) and files.read_text(path) != line:
             files.write_atomic(path, line.encode())
     except (OSError, ValueError):
-        return
+        return  # the launcher then starts Python for every call
 
 
 def place_path(home: str, folder: str) -> str:

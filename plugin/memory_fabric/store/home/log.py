@@ -176,8 +176,12 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # the Stop event has tried all tiers
-        _clear(failures, places)
+    if event_name == "Stop":  # the Stop event has tried all tiers, so others work again
+        failing = {PREFIX + _kind_of(failure) for failure in failures}
+        for folder in _mark_folders(places):
+            marked = {name for name in files.names_in(folder) if name.startswith(PREFIX)}
+            for name in marked - failing:
+                take_mark(name, [os.path.dirname(folder)])
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
     # At a prompt, any failure except a refusal may be temporary; a later event will report it.
@@ -206,14 +210,6 @@ def _kind_of(failure: str) -> str:
         return "refused"
     head = failure.partition(":")[0].partition(" ")[0]
     return head if head in MEANINGS else ""
-
-
-def _clear(failures: Sequence[str], places: Sequence[str]) -> None:
-    failing = {_kind_of(failure) for failure in failures}
-    for folder in _mark_folders(places):
-        for name in files.names_in(folder):
-            if name.startswith(PREFIX) and name[len(PREFIX) :] not in failing:
-                take_mark(name, [os.path.dirname(folder)])
 
 
 def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:

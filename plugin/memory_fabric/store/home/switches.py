@@ -1,7 +1,6 @@
-"""Settings in home: config.toml and switches.json, which are read again after each change.
-
-If config.toml is invalid, only its switches that turn something off apply. If the invalid file
-might isolate domains, memory is off.
+"""Settings in home: config.toml and switches.json, which are read again after each change. If
+config.toml is invalid, memory is off if the file might isolate domains; else, switches that turn
+something off apply.
 """
 
 import os

@@ -41,17 +41,13 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Save the states of files that new or changed records mention; return the count of these
-    records. Raises StoreUnavailable, DeadlinePassed.
-    """
+    """Save the states of files that new or changed records mention; return the records' number."""
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
         return 0
-    due = database.rows(
-        "SELECT f.record, coalesce(r.what, ''), coalesce(r.why, ''), coalesce(r.body, '{}') "
-        "FROM files_due AS f LEFT JOIN records AS r ON r.id = f.record LIMIT ?",
-        (MAX_RECORDS,),
-    )
+    fields = "f.record, coalesce(r.what, ''), coalesce(r.why, ''), coalesce(r.body, '{}')"
+    joined = "files_due AS f LEFT JOIN records AS r ON r.id = f.record"
+    due = database.rows(f"SELECT {fields} FROM {joined} LIMIT ?", (MAX_RECORDS,))
     if not due:
         return 0
     root, folder = _folders(memory)
@@ -87,11 +83,10 @@ def changed(
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
-    """Map record ids to their changed files: each file's path, with CHANGED or GONE.
-
-    At most `max_files` of each record are compared. If only a file's time differs, as after a
-    checkout, blob ids are compared; a file of more than `max_bytes` is then not read and counts as
-    unchanged. Returns an empty mapping if the database cannot be read in time.
+    """Map record ids to their changed files: each file's path, with CHANGED or GONE. At most
+    `max_files` of each record are compared. If only a file's time differs, as after a checkout,
+    blob ids are compared; a file of more than `max_bytes` is then not read and counts as unchanged.
+    Returns an empty mapping if the database cannot be read in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -144,9 +139,7 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Make `update` skip the records of a batch, because their files may have changed since the
-    records were made. Raises StoreUnavailable.
-    """
+    """Make `update` skip a batch's records, because their files may have changed since."""
     with database.transaction(durable=False) as c:
         c.execute(
             "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, '$.record.id') "
@@ -172,11 +165,9 @@ def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]
     columns = "f.record, f.path, f.blob_id, f.size, f.mtime_ns"
     if ids is None:
         return database.rows(f"SELECT {columns} FROM file_states AS f ORDER BY f.record, f.path")
-    return database.rows(
-        f"SELECT {columns} FROM json_each(?) AS j CROSS JOIN file_states AS f "
-        "ON f.record = j.value ORDER BY j.key, f.path",
-        (json.dumps(list(ids)),),
-    )
+    of_ids = "json_each(?) AS j CROSS JOIN file_states AS f ON f.record = j.value"
+    query = f"SELECT {columns} FROM {of_ids} ORDER BY j.key, f.path"
+    return database.rows(query, (json.dumps(list(ids)),))
 
 
 def paths_in(texts: Iterable[str]) -> list[str]:

@@ -1,7 +1,5 @@
-"""The projects of this home, for the page and for commands: their list, and the memory of each.
-
-Reading a project changes nothing: no folder is registered, and a database of an older release is
-neither migrated nor repaired.
+"""The projects of this home, for the page and for commands. Reading a project changes nothing: no
+folder is registered, and a database of an older release is neither migrated nor repaired.
 """
 
 import os
@@ -12,7 +10,6 @@ from typing import Any, NamedTuple
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError, NotFound, StoreUnavailable
-from memory_fabric.ids import is_project_id
 from memory_fabric.models import Project, Registry
 from memory_fabric.store import files
 from memory_fabric.store.database import Database, is_lost, open_to_look, open_to_show
@@ -60,9 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None, so that views are created as usual. Raises StoreUnavailable if a database is
-        of an older release.
-        """
+        """Return None: views are created as usual. Raises StoreUnavailable for an older release."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."
@@ -84,7 +79,7 @@ def _stamps(path: str) -> Stamps:
 def memory_of(settings: Settings, project_id: str) -> Memory:
     """Return the memory of a project of this home. Raises NotFound if the id is unknown."""
     registry = registry_file.read_registry(settings.home)
-    if not is_project_id(project_id) or project_id not in _ids(settings.home, registry):
+    if project_id not in registry_file.project_ids(settings.home, registry):
         problem = f"There is no project {project_id[:40]!r} in this home."
         raise NotFound("project", problem, remedy="memory-fabric project list shows all.")
     project = _project(settings, registry, project_id)
@@ -99,9 +94,9 @@ def summaries(home: str, domain: str = "") -> list[Summary]:
     registry = registry_file.read_registry(home)
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
     listed = []
-    for id_ in _ids(home, registry):
+    for id_ in registry_file.project_ids(home, registry):
         name = str(registry_file.read_card(home, id_).get("name") or id_)
-        folder = next(iter(_folders(registry, id_)), "")
+        folder = next(iter(registry_file.folders_of(registry, id_)), "")
         path = os.path.join(identity.folder_of(home, id_), "graph.db")
         try:
             database = open_to_look(path, "project") if files.size_of(path) else None
@@ -124,25 +119,16 @@ def summaries(home: str, domain: str = "") -> list[Summary]:
     return sorted(listed, key=lambda summary: (summary.changed_at, summary.name), reverse=True)
 
 
-def _ids(home: str, registry: Registry) -> list[str]:
-    ids = (*registry.keys.values(), *registry_file.project_ids(home))
-    return list(filter(is_project_id, dict.fromkeys(ids)))
-
-
 def _project(settings: Settings, registry: Registry, id_: str) -> Project:
     name = str(registry_file.read_card(settings.home, id_).get("name") or id_)
     in_home = os.path.join(identity.folder_of(settings.home, id_), "local")
-    folders = _folders(registry, id_)
+    folders = registry_file.folders_of(registry, id_)
     for folder in filter(os.path.isdir, folders):
         place = identity.identify(os.path.realpath(folder))
         if registry_file.place_owner(registry, place) == id_:
             local = identity.local_tier(settings.home, id_, place.root, settings.user_home)
             return Project(id_, place.name, place.root, local, place.keys)
     return Project(id_, name, folders[0] if folders else in_home, in_home, ())
-
-
-def _folders(registry: Registry, id_: str) -> list[str]:
-    return registry_file.folders_in(key for key, owner in registry.keys.items() if owner == id_)
 
 
 def as_json(summary: Summary, user_home: str) -> dict[str, Any]:

@@ -185,12 +185,7 @@ def git_directory(dot_git: str) -> str:
 
 def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Return the content of one of git's files; '' if the file is missing or not text."""
-    try:
-        text = files.read_text(path, max_bytes) or ""
-    except OSError as error:
-        if isinstance(error, files.Refused):
-            files.note_refused(error)
-        return ""
+    text = files.readable_text(path, max_bytes)
     return "" if "\0" in text else text
 
 

@@ -19,7 +19,6 @@ GONE = -1
 
 class Followed(NamedTuple):
     """A file as last read: size, time (ns), ids of its records, and names of files that import it.
-
     `via` also has the names of links to the file. `domain` is the domain of the file's records.
     """
 
@@ -85,10 +84,8 @@ def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
     """Return the ids of records from files that the client itself reads, which `patterns` lists."""
     # Folders below the root may have instructions, too, but the client reads them only there.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
-    return frozenset(
-        id_
-        for database in memory.databases()
-        for name, file in load(database).items()
-        if any(path in patterns or path.startswith(below) for path in (name, *file.via))
-        for id_ in file.ids
-    )
+    ids: set[str] = set()
+    for name, file in (item for database in memory.databases() for item in load(database).items()):
+        if any(path in patterns or path.startswith(below) for path in (name, *file.via)):
+            ids.update(file.ids)
+    return frozenset(ids)

@@ -42,7 +42,6 @@ class KnownProject(NamedTuple):
 
 class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
-
     `before` has each of these keys with the id of its present project, or ''. `left` are the
     projects that will have no folder. If the plan is an undo, `undoes` has the saved information.
     """
@@ -65,12 +64,9 @@ class Plan(NamedTuple):
 def list_projects(home: str) -> list[KnownProject]:
     """Return all projects of this home, sorted by name."""
     registry = registry_file.read_registry(home)
-    projects = (_known_project(home, registry, id_) for id_ in _ids(home, registry))
+    ids = registry_file.project_ids(home, registry)
+    projects = (_known_project(home, registry, id_) for id_ in ids)
     return sorted(projects, key=lambda project: (project.name, project.id))
-
-
-def _ids(home: str, registry: Registry) -> set[str]:
-    return {*registry.keys.values(), *registry_file.project_ids(home)}
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
@@ -82,7 +78,8 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     if action == "split":
         # A folder about whose claim the user has been asked has a separate project already.
         if place.own[0] not in registry.asked:
-            old = registry_file.new_id(own[0], place.name, _ids(home, registry))
+            used_ids = registry_file.project_ids(home, registry)
+            old = registry_file.new_id(own[0], place.name, used_ids)
         return _plan(memory, registry, "split", old, own, place.name)
     new, *others = registry_file.claimed(registry, place) or ("",)
     if wanted:
@@ -128,16 +125,15 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Apply the plan and flush; return the count of copied records and entities. If this raises
-    StoreUnavailable, no link has changed. Raises BadInput if another process has changed the links
-    in the meantime, and OSError.
+    """Apply the plan and flush; return the count of copied records and entities. Raises OSError,
+    BadInput if another process changed the links, StoreUnavailable if no link has changed.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
     left = [project.id for project in plan.left] if plan.action == "link" else []
     last_seqs = {id_: _last_operation(_database(home, id_)) for id_ in left}
     for id_ in left:
-        count += copy_into(new, _database(home, id_), _batch(id_), by, progress)
+        count += copy_into(new, _database(home, id_), f"project {id_}", by, progress)
     with registry_file.registry_lock(home):
         registry, place = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
@@ -153,13 +149,13 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         path = _database(home, id_)
         try:
             if _last_operation(path) != last_seqs[id_]:
-                count += copy_into(new, path, _batch(id_), by)
+                count += copy_into(new, path, f"project {id_}", by)
         except StoreUnavailable as error:
             new.fail(f"{id_}: {error}")
     if plan.undoes:  # undo the copying, too, in the project that the folder leaves
         project_memory = _memory_of(memory, plan.old.id)
         for id_ in plan.undoes.get("left") or ():
-            copies = [c for c in changes.of_batch(project_memory, _batch(str(id_))) if not c.undone]
+            copies = [c for c in changes.of_batch(project_memory, f"project {id_}") if not c.undone]
             if copies:
                 undoing.undo(project_memory, copies, by)
         project_memory.close()
@@ -201,10 +197,6 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
     return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo, asked=asked_keys)
 
 
-def _batch(id_: str) -> str:
-    return f"project {id_}"
-
-
 def _plan(
     memory: Memory, registry: Registry, action: str, new: str, moved: list[str], name: str
 ) -> Plan:
@@ -237,7 +229,7 @@ def _id(memory: Memory) -> str:
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
     """Return the id of the project with this id, key, folder or unique name. Raises NotFound."""
-    if wanted in _ids(home, registry):
+    if wanted in registry_file.project_ids(home, registry):
         return wanted
     keys: Sequence[str] = (wanted,)
     if os.path.isdir(wanted):

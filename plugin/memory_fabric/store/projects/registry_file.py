@@ -55,22 +55,18 @@ def find_project(
 
 def read_registry(home: str) -> Registry:
     """Return the registry; if it is lost or damaged, rebuild it from the projects' cards."""
-    try:
-        text = files.read_text(os.path.join(home, REGISTRY))
-    except OSError as error:
-        if isinstance(error, files.Refused):
-            files.note_refused(error)
-        text = ""
-    page = files.parsed(text or "") or {}
+    path = os.path.join(home, REGISTRY)
+    text = files.readable_text(path)
+    page = files.parsed(text) or {}
     keys, undo = page.get("keys"), page.get("undo")
     pairs = keys.items() if isinstance(keys, dict) else ()
     owned = {str(key): str(id_) for key, id_ in pairs if is_project_id(id_)}
-    head, mark, tail = (text or "").rpartition(SUM_MARK)
+    head, mark, tail = text.rpartition(SUM_MARK)
     if owned and mark and tail == f'{_sum(head)}"\n}}':
         settled, asked = (files.text_list(page.get(name)) for name in ("settled", "asked"))
         return Registry(owned, settled, undo if isinstance(undo, dict) else {}, asked)
     on_cards = _read(read_cards(home))
-    state = LOST if text is None else DAMAGED
+    state = DAMAGED if os.path.lexists(path) else LOST
     return on_cards._replace(keys=on_cards.keys or owned, state=state)
 
 
@@ -114,7 +110,7 @@ def read_card(home: str, id_: str) -> dict[str, Any]:
 
 def read_cards(home: str) -> dict[str, dict[str, Any]]:
     """Return the cards of all projects of this home, by project id."""
-    return {id_: read_card(home, id_) for id_ in filter(is_project_id, project_ids(home))}
+    return {id_: read_card(home, id_) for id_ in project_ids(home)}
 
 
 def has_lost_card(home: str, id_: str) -> bool:
@@ -207,9 +203,10 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
         log.add(home, text, place=place_owner(now, folder))
 
 
-def project_ids(home: str) -> list[str]:
-    """Return the project ids: the names of the projects' folders in home."""
-    return files.names_in(os.path.join(home, "projects"))
+def project_ids(home: str, registry: Registry | None = None) -> list[str]:
+    """Return the ids of the projects that have a folder in home, or that the registry lists."""
+    ids = (*(registry.keys.values() if registry else ()), *files.names_in(folder_of(home, "")))
+    return list(filter(is_project_id, dict.fromkeys(ids)))
 
 
 def _read(cards: Cards) -> Registry:
@@ -278,6 +275,11 @@ def folder_in(key: str) -> str:
     return os.path.dirname(path) if own else path
 
 
+def folders_of(registry: Registry, id_: str) -> list[str]:
+    """Return the registered folders of a project."""
+    return folders_in(key for key, owner in registry.keys.items() if owner == id_)
+
+
 def folders_in(keys: Iterable[str]) -> list[str]:
     """Return the folders in these keys, each once. A remote's key has no folder."""
     folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
@@ -285,9 +287,8 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with a moved folder's new path, and the folder's project; None if the
-    move is not proved. The proof is an own.jsonl signed for this inode, which a copy does not have,
-    and for a path that no longer exists.
+    """Return the registry with a moved folder's new path, and its project; None if the move is not
+    proved by an own.jsonl signed for this inode, which no copy has, and for a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 

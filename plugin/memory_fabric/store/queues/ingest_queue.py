@@ -1,7 +1,5 @@
-"""Durable queue of ingested texts: waiting, in progress, done, or dead after too many attempts.
-
-A worker claims a text with a lease; after the lease expires, another worker may claim the text.
-Times are passed in seconds, like `time.time()`.
+"""Durable queue of ingested texts: waiting, in progress, done, or dead after too many attempts. A
+worker claims a text with a lease, after which another may claim it. Times are in seconds.
 """
 
 import json
@@ -176,11 +174,9 @@ def claim(memory: BaseMemory, worker: str, now: float, lease_s: float) -> Claime
             if attempts >= MAX_ATTEMPTS:
                 _mark_dead(c, "seq = ?", (seq,), LOST, at)
                 continue
-            c.execute(
-                "UPDATE intake SET state = ?, worker = ?, attempts = attempts + 1, "
-                "leased_until = ? WHERE seq = ?",
-                (WORKING, worker, ids.timestamp(now + lease_s), seq),
-            )
+            lease = "state = ?, worker = ?, attempts = attempts + 1, leased_until = ?"
+            values = (WORKING, worker, ids.timestamp(now + lease_s), seq)
+            c.execute(f"UPDATE intake SET {lease} WHERE seq = ?", values)
             claimed = "SELECT id, body, result, created_at FROM intake WHERE seq = ?"
             id_, body, progress, accepted_at = c.execute(claimed, (seq,)).fetchone()
             state = json.loads(progress) if progress else {}
@@ -224,17 +220,14 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
         if row[0] >= MAX_ATTEMPTS:
             _mark_dead(c, _OWN_LEASE, lease, text, ids.timestamp(now))
         else:
-            c.execute(
-                f"UPDATE intake SET {_WAIT_AGAIN} WHERE {_OWN_LEASE}",
-                (WAITING, ids.timestamp(now + retry_s(row[0])), text, *lease),
-            )
+            due_at = ids.timestamp(now + retry_s(row[0]))
+            again = f"UPDATE intake SET {_WAIT_AGAIN} WHERE {_OWN_LEASE}"
+            c.execute(again, (WAITING, due_at, text, *lease))
     return True
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt, and do not count the last one, which failed because of the store.
-    Return False if another worker has the lease.
-    """
+    """Schedule another attempt without counting the last; False if another worker has the lease."""
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     values = (WAITING, due_at, _public_error(memory, error), id_, worker)
     return _changed(memory, f"{_WAIT_AGAIN}, attempts = max(0, attempts - 1)", values)
@@ -248,11 +241,9 @@ def retry_s(attempts: int) -> float:
 def next_due_s(memory: BaseMemory, now: float) -> float | None:
     """Return the seconds until a text is due or a lease expires; None if no text is open."""
     database = _database(memory)
-    row = database and database.row(
-        "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake "
-        "WHERE state <> 'done' AND state IN (?1, ?2)",
-        (WAITING, WORKING),
-    )
+    next_at = "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake"
+    where = "WHERE state <> 'done' AND state IN (?1, ?2)"
+    row = database and database.row(f"{next_at} {where}", (WAITING, WORKING))
     if not row or row[0] is None:
         return None
     is_due = row[0] <= ids.timestamp(now)
@@ -283,11 +274,9 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 def expire(c: Connection, before: str) -> int:
     """Erase the content of texts done before a time, also from the log; return how many texts."""
-    old = c.execute(
-        "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
-        "AND json_extract(body, '$.session_summary') <> ''",
-        (DONE, before),
-    ).fetchall()
+    is_old = "state = ? AND ended_at < ? AND json_extract(body, '$.session_summary') <> ''"
+    select = f"SELECT seq, id, body FROM intake WHERE {is_old}"
+    old = c.execute(select, (DONE, before)).fetchall()
     logged = "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'"
     for seq, id_, body in old:
         remaining = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
@@ -329,11 +318,9 @@ def _due(c: Connection, at: str) -> tuple[int, int] | None:
 
 
 def _mark_dead(c: Connection, where: str, values: tuple[Any, ...], error: str, at: str) -> None:
-    c.execute(
-        "UPDATE intake SET state = ?, worker = '', leased_until = '', ended_at = ?, "
-        f"error = CASE ? WHEN '' THEN error ELSE ? END WHERE {where}",
-        (DEAD, at, error, error, *values),
-    )
+    ended = "state = ?, worker = '', leased_until = '', ended_at = ?"
+    update = f"UPDATE intake SET {ended}, error = coalesce(nullif(?, ''), error) WHERE {where}"
+    c.execute(update, (DEAD, at, error, *values))
 
 
 def _queued_texts(
@@ -360,11 +347,8 @@ def _ingest(body: str) -> Ingest:
 
 
 def _of_object(value: Payload) -> Ingest:
-    fields = {
-        name: part
-        for name, default in LEFT_OUT._asdict().items()
-        if isinstance(part := value.get(name), type(default))
-    }
+    given = ((name, value.get(name), type(part)) for name, part in LEFT_OUT._asdict().items())
+    fields = {name: part for name, part, kind in given if isinstance(part, kind)}
     decisions, confidence = value.get("key_decisions"), value.get("confidence")
     if isinstance(decisions, list | tuple):
         fields["key_decisions"] = tuple(map(str, decisions))

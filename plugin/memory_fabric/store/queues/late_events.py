@@ -47,13 +47,9 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
     folder = os.path.join(settings.home, FOLDER)
     place = {key: event.raw[key] for key in _PLACE if key in event.raw}
-    line = {
-        "event": {**redacted_object(event.raw), **place},
-        "at": at,
-        "handlers": list(handlers),
-        "client": event.client.key,
-        "settings": {name: getattr(settings, name) for name in _SETTINGS},
-    }
+    raw, key = {**redacted_object(event.raw), **place}, event.client.key
+    line = {"event": raw, "at": at, "handlers": list(handlers), "client": key}
+    line |= {"settings": {name: getattr(settings, name) for name in _SETTINGS}}
     line |= {"signature": signing.signature(line, signing.key_of(settings.home))}
     data = files.json_line(line).encode("utf-8", "replace")
     bytes_waiting = sum(map(files.size_of, waiting(settings.home)))

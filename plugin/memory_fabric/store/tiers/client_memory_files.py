@@ -32,7 +32,7 @@ _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return the notes of this project's client memory files that match the filters, with ids
+    """Return the notes of the project's client memory files that match, with ids
     `native:<file>#<n>`, and the failures. Notes have no domain, so a memory limited to domains
     returns none.
     """
@@ -61,9 +61,8 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 
 def split(text: str) -> list[str]:
-    """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised.
-
-    A note is a bullet with its nested lines, or a paragraph, each after the heading above it; or a
+    """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised. A
+    note is a bullet with its nested lines, or a paragraph, each after the heading above it; or a
     heading without any text below. Blocks of memory-fabric and comments of one line are skipped.
     """
     parts = memory_md.parse(text)

@@ -89,7 +89,6 @@ def promote(
     notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those that fit.
-
     Other lines of the block are kept, after these records, if `keeps` returns their ids. Without
     records and without a block, nothing changes. If the user's own text leaves no space, the block
     is removed. `lock` is the path of a lock file outside the client's folder. Raises OSError,
@@ -120,21 +119,31 @@ def rewritten(
     other_lines = {id_: line for id_, line in parts.lines.items() if id_ not in ids_given}
     staying = keeps(other_lines) if keeps and other_lines else ()
     lacked = [(line, id_) for id_, line in other_lines.items() if id_ in staying]
-    lines, ids = _chosen(records, lacked, parts.before + parts.after)
+    other_text = parts.before + parts.after
+    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
+    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
+    behind, ids_behind = _fitting(lacked, room_lines - bool(lacked), room_bytes)
+    room_bytes -= sum(map(_size, behind))
+    room_lines -= bool(lacked) + len(ids_behind)
+    ordered = [records[place] for place in by_words(records)]
+    whole = [_line(record) for record in ordered]
+    # If a quotation is the same as in the previous line, it is shortened.
+    pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
+    lines, ids = _fitting(pairs, room_lines, room_bytes)
+    lines += [LACKED, *behind] if behind else []
     if not lines:
-        return parts.before + parts.after, ()
+        return other_text, ()
     newline = "\r\n" if "\r\n" in text else "\n"
     joined = bool(parts.before) and not parts.before.endswith("\n")
     begin = newline + BEGIN_JOINED if joined else BEGIN
     block = newline.join([begin, HEADING, "", *lines, END]) + newline
-    return parts.before + block + parts.after, ids
+    return parts.before + block + parts.after, tuple(ids)
 
 
 def parse(text: str) -> Parts:
-    """Split a MEMORY.md into its parts. A marker counts only on a line of its own.
-
-    Several blocks are joined. A block without an end marker ends at the first line that does not
-    have the form of a block's lines. An end marker without a begin marker is text of the user.
+    """Split a MEMORY.md into its parts. A marker counts only on a line of its own. Several blocks
+    are joined. A block without an end marker ends at the first line that does not have the form of
+    a block's lines. An end marker without a begin marker is text of the user.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", {}, False)
@@ -185,23 +194,6 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
         else:
             return at, ours, foreign
     return at + closed, ours, foreign
-
-
-def _chosen(
-    records: Sequence[Record], lacked: Sequence[tuple[str, str]], other_text: str
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the lines that fit beside the other text, with `lacked` lines last, and record ids."""
-    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - other_text.count("\n") - 2) - 2
-    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(other_text.encode("utf-8", "replace"))
-    room_lines -= bool(lacked)
-    behind, ids_behind = _fitting(lacked, room_lines, room_bytes)
-    room_bytes -= sum(map(_size, behind))
-    ordered = [records[place] for place in by_words(records)]
-    whole = [_line(record) for record in ordered]
-    # If a quotation is the same as in the previous line, it is shortened.
-    pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
-    lines, ids = _fitting(pairs, room_lines - len(ids_behind), room_bytes)
-    return [*lines, *([LACKED, *behind] if behind else [])], tuple(ids)
 
 
 def _fitting(

@@ -82,10 +82,8 @@ def restore_journals(memory: BaseMemory) -> int:
         if database.newer or database.read_only:
             continue
         kind = database.kind
-        folder, journals = (
-            location.journal_folder(memory, kind),
-            location.all_journals(memory, kind),
-        )
+        folder = location.journal_folder(memory, kind)
+        journals = location.all_journals(memory, kind)
         try:
             path = memory.journal_of(kind)
             restored += journal.restore(database, path, folder, journals, words=words)
@@ -116,10 +114,9 @@ def promote(memory: BaseMemory) -> None:
 
 def promotable(memory: BaseMemory) -> list[Record]:
     """Return the records for MEMORY.md: pinned records, rules and preferences, other records; each
-    group newest first, because the file has space for only a part of a large memory.
-
-    Other records are included if the user stated or kept them on purpose, or if a second session
-    noted them; records of isolated domains are not, because all the client's agents see the file.
+    group newest first, because the file has space for only a part of a large memory. Other records
+    are included if the user stated or kept them on purpose, or if a second session noted them;
+    records of isolated domains are not, because all the client's agents see the file.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
@@ -139,11 +136,8 @@ def promotable(memory: BaseMemory) -> list[Record]:
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
-    return [
-        marked_older(record, newer.get(record.id, ()))
-        for record in records
-        if record.pinned or ids.isdisjoint(newer.get(record.id, ()))
-    ]
+    shown = (r for r in records if r.pinned or ids.isdisjoint(newer.get(r.id, ())))
+    return [marked_older(record, newer.get(record.id, ())) for record in shown]
 
 
 def confirm_shown(memory: BaseMemory) -> None:
@@ -184,9 +178,7 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete the rows of one kind (`local`, `turns`, `candidates`, `sessions`, `texts`) from before
-    a time.
-    """
+    """Delete rows from before a time: those of a key of _EXPIRED, or `sessions` or `texts`."""
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
     for database in memory.databases():

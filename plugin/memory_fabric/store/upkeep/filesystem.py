@@ -16,9 +16,7 @@ TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
 # File systems to which several machines may write. A write-ahead log works on one machine only.
-SHARED_BY_MACHINES = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
-)
+SHARED_BY_MACHINES = "nfs nfs4 cifs smb3 smbfs afs ceph glusterfs lustre gpfs 9p".split()
 SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3")
 
 

@@ -48,15 +48,11 @@ class Finding(NamedTuple):
     harms: bool = True
 
 
-def findings(
-    memory: Memory, *, full: bool = False, progress: Progress | None = None
-) -> list[Finding]:
+def findings(memory: Memory, full: bool = False, progress: Progress | None = None) -> list[Finding]:
     """Return all problems, harmful problems first. Unless `full`, only sample large indexes."""
     databases = memory.databases()  # also sets `memory.failures`
-    problems = [
-        Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
-        for failure in memory.failures
-    ]
+    remedy = "memory-fabric repair rebuilds a damaged database."
+    problems = [Finding("database", "", failure, remedy) for failure in memory.failures]
     home = memory.settings.home
     # Generators, so that each check runs only after the progress before it was reported.
     parts: list[Iterable[Finding]] = []
@@ -195,10 +191,8 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
 def is_large(database: Database, table: str) -> bool:
     """Return True if an index is so large that `check` compares only a sample of its texts."""
     texts, number, _ = _TEXTS[table]
-    counted = database.row(
-        f"SELECT count(*) FROM {texts} HAVING (SELECT max({number}) FROM {texts}) >= ?",
-        (LARGE_ROWS,),
-    )
+    query = f"SELECT count(*) FROM {texts} HAVING (SELECT max({number}) FROM {texts}) >= ?"
+    counted = database.row(query, (LARGE_ROWS,))
     return counted is not None and counted[0] >= LARGE_ROWS
 
 

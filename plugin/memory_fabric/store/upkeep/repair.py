@@ -25,10 +25,9 @@ FULL_TEXT = (
 def rebuild(
     path: str, kind: str, journal_path: str, progress: Progress | None = None
 ) -> tuple[Database, str]:
-    """Replace a damaged or lost database; return the new database and a message for the user.
-
-    The damaged file is renamed to `<name>.corrupt-<time>`. The newest consistent backup is restored
-    and the journal is replayed. An intact database only gets missing operations. The next repair
+    """Replace a damaged or lost database; return the new database and a message for the user. The
+    damaged file is renamed to `<name>.corrupt-<time>`. The newest consistent backup is restored and
+    the journal is replayed. An intact database only gets missing operations. The next repair
     continues an interrupted one. Raises StoreUnavailable.
     """
     try:
@@ -37,7 +36,13 @@ def rebuild(
                 db = _open(path, kind)
                 missing, _ = replay(db, journal_path, progress)
                 return db, f"{missing} changes were restored from the journal." if missing else ""
-            aside = _set_aside(path)
+            aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
+            for ending in filter(os.path.exists, (f"{path}-wal", f"{path}-shm")):
+                os.replace(ending, aside + ending.removeprefix(path))
+            aside = aside if files.size_of(path) else ""  # a lost file cannot be set aside
+            if aside:
+                os.replace(path, aside)
+            files.remove(path + SUSPECT)
             source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
             if source:
                 shutil.copyfile(source, path + ".tmp")
@@ -90,10 +95,8 @@ def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
         if operation.kind != "add_observations" or isinstance(error, BadInput):
             return None
     # Another member of a team may have created the entity, so that no journal contains it.
-    entities = [
-        {"name": item["entityName"], "entityType": UNKNOWN_TYPE, "observations": item["contents"]}
-        for item in operation.payload["observations"]
-    ]
+    about = ((item["entityName"], item["contents"]) for item in operation.payload["observations"])
+    entities = [{"name": n, "entityType": UNKNOWN_TYPE, "observations": ts} for n, ts in about]
     return _replayed(db, {**value, "kind": "create_entities", "payload": {"entities": entities}})
 
 
@@ -164,15 +167,3 @@ def index_matches(db: Database, table: str) -> bool:
     except StoreCorrupt:
         return False
     return True
-
-
-def _set_aside(path: str) -> str:
-    lost = not files.size_of(path)
-    aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
-    for ending in ("-wal", "-shm"):
-        if os.path.exists(path + ending):
-            os.replace(path + ending, aside + ending)
-    if not lost:
-        os.replace(path, aside)
-    files.remove(path + SUSPECT)
-    return "" if lost else aside
