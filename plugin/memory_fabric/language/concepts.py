@@ -1,5 +1,4 @@
 """The concepts of a query: each is one of its content words, with all spellings of the word.
-
 `retrieve` searches for the spellings; `normalize` and `inject` measure how much of the query a
 memory covers.
 """
@@ -105,10 +104,7 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return the synonyms of a concept that do not count as the same word; () for most concepts. A
-    query about the "database" matches a memory about PostgreSQL. Synonyms count less than the words
-    of the query (relevance.NEAR_SHARE) and are used for questions only, not for prompts.
-    """
+    """Return the synonyms of a concept that do not count as the same word; () for most concepts."""
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
 

@@ -1,7 +1,6 @@
-"""Words of negation in the languages of the users, in lower case.
-
-All modules that compare words share these lists. Each module adds words of its own, such as verbs
-of rejecting, or the parts into which it splits "don't".
+"""Words of negation in the languages of the users, in lower case. All modules that compare words
+share these lists. Each module adds words of its own, such as verbs of rejecting, or the parts into
+which it splits "don't".
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())

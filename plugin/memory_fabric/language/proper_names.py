@@ -1,6 +1,4 @@
-"""Names of people, companies and places, the context words that show the kind of a name, and
-ordinary words, which are not names.
-"""
+"""Names of people, companies and places, words that show the kind of a name, and ordinary words."""
 
 from collections.abc import Sequence
 
@@ -19,9 +17,7 @@ LONG_PLACES = frozenset(sections(_FILE)["places of several words"])
 
 
 def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
-    """Return `person`, `organisation` or `place` for a capitalised name, or '' if unknown. `before`
-    are the words before the name, nearest first, and `after` is the next word, in lower case.
-    """
+    """Return `person`, `organisation`, `place` or '' for a name, from the words around it."""
     lower = [word.lower() for word in name]
     cue = before[0] if before else ""
     if lower[0] in PLACES or " ".join(lower[:2]) in LONG_PLACES:

@@ -1,13 +1,9 @@
-"""Recognition of what a prompt asks for: earlier conversations, help, a person, a number, a time.
-
-A prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for
-earlier conversations. In languages with spaces, a phrase matches only as whole words, in others
-anywhere. Code spans, files and names such as `prior-chat` are ignored. Some prompts ask where the
-last session ended ("where were we"). A session's first prompt does so, too, if it continues
-something ("continue").
-
-A memory is an answer only if it has a word of the requested kind: "how long do we keep the rows?"
-is not answered by a mere description of the rows.
+"""Recognition of what a prompt asks for: earlier conversations, help, a person, a number, a time. A
+prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for earlier
+conversations. In languages with spaces, a phrase matches only as whole words, in others anywhere.
+Some prompts ask where the last session ended ("where were we"); a session's first prompt does so,
+too, if it continues something ("continue"). A memory is an answer only if it has a word of the
+requested kind.
 """
 
 from collections.abc import Iterable
@@ -20,13 +16,11 @@ from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, word
 
 # In a prompt that is longer than both together, only the beginning and the end are examined.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
-# The maximum length of a prompt that continues earlier work.
-RESUMED_CHARS = 160
+RESUMED_CHARS = 160  # the maximum length of a prompt that continues earlier work
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-# The maximum length of a prompt that asks for only one thing.
-MAX_KIND_CHARS = 240
+MAX_KIND_CHARS = 240  # the maximum length of a prompt that asks for only one thing
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
 _AUXILIARIES = frozenset("do does did will is are was were should can".split())
@@ -45,9 +39,7 @@ _ASSISTANTS = (
 
 
 def asked_by(text: str) -> frozenset[str]:
-    """Return the words with which a prompt asks for earlier sessions, and which are thus not about
-    its subject. Return an empty set if the prompt does not ask for earlier sessions.
-    """
+    """Return the words with which a prompt asks for earlier sessions; empty if it does not ask."""
     spoken: set[str] = set()
     for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
         spoken.update(phrase.split())
@@ -57,9 +49,9 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject of a prompt that continues an earlier session, or '' if the prompt names
-    no subject; None for other prompts. Such a prompt asks where the work ended, or is a session's
-    short first prompt: "continue with the importer" gives "importer".
+    """Return the subject of a prompt that asks where the work ended or, as a session's first
+    prompt, continues it ("continue with the importer"): '' if it names none; None for other
+    prompts.
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -83,7 +75,6 @@ def resumed(text: str, *, is_first: bool) -> str | None:
 
 @cache
 def _phrases(*names: str) -> dict[str, list[str]]:
-    """Return the phrases of the named lists, grouped by the first word of each phrase."""
     phrases: dict[str, list[str]] = {}
     for name in names:
         for phrase in word_lists.sections("past_talk")[name]:
@@ -95,8 +86,7 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
     """Return the listed phrases that occur in a prompt outside code spans and file names."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
-    if text.count("`") % 2 == 0:
-        text = " ".join(text.split("`")[::2])
+    text = " ".join(text.split("`")[::2]) if text.count("`") % 2 == 0 else text
     phrases, spaceless = _phrases(*names), word_lists.sections("past_talk")[without_spaces]
     present = [] if text.isascii() else [phrase for phrase in spaceless if phrase in text]
     if phrases.keys().isdisjoint(words(text)):
@@ -161,5 +151,4 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         return True
     from memory_fabric.language.times import CUES  # imported late: few prompts ask for a time
 
-    dates = CUES | word_lists.words("answers", "times")
-    return kind == TIME and not dates.isdisjoint(spoken)
+    return kind == TIME and not (CUES | word_lists.words("answers", "times")).isdisjoint(spoken)

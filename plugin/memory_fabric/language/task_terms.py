@@ -1,6 +1,5 @@
-"""Extraction of the subject of a subagent's task from a prompt that is mostly instructions.
-
-A task is written for a model: it specifies a role, a folder, limits and the form of the report. The
+"""Extraction of the subject of a subagent's task from a prompt that is mostly instructions. A task
+is written for a model: it specifies a role, a folder, limits and the form of the report. The
 subject is in other lists and paragraphs, and also in the task's short description.
 """
 
@@ -22,9 +21,7 @@ FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the texts to search for: the subject of a task and, if the task is long, the whole
-    task. `task` is a result of `text_of`. Return an empty tuple if the task has only instructions.
-    """
+    """Return the subject of a task (a result of `text_of`) and, if it is long, the whole task."""
     description, _, prompt = without_injected(task).partition("\n")
     subject: list[str] = []
     manners: list[str] = []
@@ -54,8 +51,7 @@ def title(task: str) -> str:
 
 def text_of(description: object, prompt: str) -> str:
     """Join a task's description and its prompt; the description becomes the first line."""
-    title = one_line(description) if isinstance(description, str) else ""
-    return f"{title}\n{prompt}"
+    return f"{one_line(description) if isinstance(description, str) else ''}\n{prompt}"
 
 
 def _opens(name: str, lowered: str) -> bool:

@@ -81,8 +81,7 @@ def boundary(text: str, now: str) -> str:
 
 def moment(text: str, now: str) -> str:
     """Return the time that a value of `as_of:` means: an exact time, or the end of a day, month or
-    span, but never later than `now`; '' if the text is not a time. Examples are `2026-01-15`,
-    `2026-01`, `last month` and `7d`.
+    span, but never later than `now`; '' if the text is not a time.
     """
     value = text.strip()
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
@@ -116,10 +115,9 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return up to four time spans in a text, each as (first day, day after the last). Recognised
-    are `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`, weekdays, today,
-    yesterday, last/this week, month, year, and `3 days ago`. A month without a year is the latest
-    one that is not in the future.
+    """Return up to four time spans in a text, each as (first day, day after the last): dates,
+    months, years, weekdays, "yesterday", "last week" and the like. A month without a year is the
+    latest one that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
@@ -183,8 +181,7 @@ def _named_months(text: str, now: datetime) -> list[Range]:
         month = next(i for i, full in enumerate(MONTHS, 1) if full.startswith(lowered[:3]))
         is_ahead = not year and (month, day) > (now.month, now.day)
         number = int(year or now.year) - is_ahead
-        has_day = before or after
-        spans.append(_day(number, month, day) if has_day else _month(number, month))
+        spans.append(_day(number, month, day) if before or after else _month(number, month))
     return list(filter(None, spans))
 
 

@@ -1,7 +1,4 @@
-"""Known technologies, patterns and agents: their names and kinds, and the topics of agents.
-
-Every prompt is compared with these lists.
-"""
+"""Known technologies, patterns and agents: their names and kinds, and the topics of agents."""
 
 from memory_fabric.language.word_lists import sections, word_table, words
 from memory_fabric.text import name_key
@@ -60,10 +57,7 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the topics of an agent type that is known, or that has known words in its name. A
-    technology in the name is a topic (`postgres-expert`). If it is also an ordinary word, it counts
-    only in the name of a role or a person (`go-developer`, but not `go-around`).
-    """
+    """Return the topics of an agent type that is known, or that has known words in its name."""
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms
     parts = agent_type.lower().replace("_", "-").split("-")
@@ -71,7 +65,6 @@ def agent_terms(agent_type: str) -> tuple[str, ...]:
     terms_of_parts: list[str] = []
     for part in parts:
         technology = TECHNOLOGIES.get(part)
-        if technology and (is_person or part not in ORDINARY):
-            terms_of_parts.append(technology)
+        terms_of_parts += [technology] if technology and (is_person or part not in ORDINARY) else []
         terms_of_parts += ROLE_TERMS.get(part, ())
     return tuple(dict.fromkeys(terms_of_parts))

@@ -1,7 +1,6 @@
-"""Words, phrases and tables from the files in `data/`, which are read on first use.
-
-A section of a file is a heading `== name ==`, followed by words or by whole lines. A line that
-begins with `# ` is a comment.
+"""Words, phrases and tables from the files in `data/`, which are read on first use. A section of a
+file is a heading `== name ==`, followed by words or by whole lines. A line that begins with `# ` is
+a comment.
 """
 
 import os
@@ -42,9 +41,7 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for the phrases of a section as whole words. Phrases in the section
-    `NAME, anywhere` match within words, too.
-    """
+    """Return an expression for a section's phrases as whole words, and for `NAME, anywhere`."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 

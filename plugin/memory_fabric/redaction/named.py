@@ -6,22 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from memory_fabric.redaction.plain import (
-    MIN_ENTROPY_CHARS,
-    is_definition,
-    is_hex,
-    is_identifier,
-    is_joined_words,
-    is_name,
-    is_passphrase,
-    is_placeholder,
-    is_plain,
-    is_strong,
-    is_style,
-    is_words,
-    looks_random,
-    says_prose,
-)
+from memory_fabric.redaction import plain
+from memory_fabric.redaction.plain import is_hex, is_name, is_placeholder, is_words, says_prose
 from memory_fabric.redaction.rules import exact, form, is_option_in, table, words
 from memory_fabric.redaction.values import is_known_form
 from memory_fabric.text import runs
@@ -38,11 +24,8 @@ _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
 _LONG_OPTIONS = frozenset(words("long options"))
 _OPTION_WORDS = frozenset(words("option words"))
-_LINE_PARTS = tuple(
-    part
-    for section in ("name parts", "variable parts", "dumped parts", "calls")
-    for part in words(section)
-)
+_LINE_SECTIONS = ("name parts", "variable parts", "dumped parts", "calls")
+_LINE_PARTS = tuple(part for section in _LINE_SECTIONS for part in words(section))
 _PASSWORD_PARTS = words("password parts")
 _KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secret"))
 
@@ -54,7 +37,6 @@ def _hidden(match: re.Match[str], group: int, mark: str) -> str:
 
 
 def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, most: int) -> str:
-    """Apply `hide` to the matches of the expression, in at most `most` passes over the text."""
     for _ in range(most):
         text, before = exact(expression).sub(hide, text), text
         if text == before:
@@ -85,7 +67,7 @@ def may_be_secret(value: str) -> bool:
     if exact(r"[Tt]est(?:_|[A-Z])\w+|[\w-]+(?:/[\w.-]+)+").fullmatch(bare):
         return False
     if len(bare.split()) > 1:
-        return is_passphrase("password", bare)
+        return plain.is_passphrase("password", bare)
     is_noun = bare.islower() and bare.endswith(_SUFFIXES)
     return not (is_noun or bare.casefold() in _DOING or says_prose((bare.casefold(),)))
 
@@ -95,7 +77,9 @@ def without_url_secrets(text: str) -> str:
     text = form("credentials in url").sub(_hide_password_in_url, text)
     text = form("oracle").sub(_hide_signed, text) if "@" in text and "/" in text else text
     text = form("dsn of go").sub(_hide_at_host, text) if "@" in text else text
-    text = form("token in url").sub(_hide_token_in_url, text)
+    text = form("token in url").sub(
+        lambda m: f"{m[1]}[redacted: token]@" if sum(map(str.isdigit, m[2])) > 1 else m[0], text
+    )
     return form("signature in url").sub(_hide_signature, text)
 
 
@@ -122,8 +106,7 @@ def without_arguments(text: str) -> str:
     text = form("long flag").sub(_hide_flag, text)
     if "</" in text or "/>" in text:
         text = form("element beside").sub(_hide_element_beside, text)
-        if "<th" in folded:
-            text = _without_cells_of_html(text)
+        text = _without_cells_of_html(text) if "<th" in folded else text
     return text
 
 
@@ -139,7 +122,7 @@ def _commands_by_word() -> dict[str, set[int]]:
 
 def _hide_at_host(match: re.Match[str]) -> str:
     lead, value, host = match.groups()
-    is_told = host[-1] == "(" or is_joined_words(value) or is_strong(value)
+    is_told = host[-1] == "(" or plain.is_joined_words(value) or plain.is_strong(value)
     is_none = not is_told or is_placeholder(value) or host.startswith(("sha", "md5"))
     return match.group() if is_none else f"{lead}[redacted: password]"
 
@@ -177,9 +160,9 @@ def _without_cells_of_html(text: str) -> str:
 
 def _hide_bearer(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
-    plain = value.rstrip(".")
-    is_short = len(plain) < MIN_ENTROPY_CHARS and not any(c.isdigit() for c in plain)
-    if is_short or is_words(plain) or is_placeholder(plain):
+    bare = value.rstrip(".")
+    is_short = len(bare) < plain.MIN_ENTROPY_CHARS and not any(c.isdigit() for c in bare)
+    if is_short or is_words(bare) or is_placeholder(bare):
         return match.group()
     return f"{lead}[redacted: token]"
 
@@ -251,12 +234,8 @@ def _hide_signed(match: re.Match[str]) -> str:
     return match[0] if is_none else f"{match[1]}[redacted: password]"
 
 
-def _hide_token_in_url(match: re.Match[str]) -> str:
-    return f"{match[1]}[redacted: token]@" if sum(map(str.isdigit, match[2])) > 1 else match[0]
-
-
 def _hide_signature(match: re.Match[str]) -> str:
-    is_secret = looks_random(match[2]) or is_hex(match[2])
+    is_secret = plain.looks_random(match[2]) or is_hex(match[2])
     return f"{match[1]}[redacted: secret]" if is_secret else match[0]
 
 
@@ -266,11 +245,10 @@ def without_names(text: str) -> str:
     for place, line in enumerate(lines):
         folded = line.casefold()
         is_named = any(part in folded for part in _LINE_PARTS)
-        if not is_named or is_style(line) or is_definition(line):
+        if not is_named or plain.is_style(line) or plain.is_definition(line):
             continue
         line = _without_values(line, folded)
-        if "=" in line or ":" in line:
-            line = form("variable").sub(_hide_variable, line)
+        line = form("variable").sub(_hide_variable, line) if "=" in line or ":" in line else line
         lines[place] = form("dumped").sub(_hide_dumped, line) if "=" in line else line
     return "\n".join(lines)
 
@@ -301,14 +279,14 @@ def _hide_named(match: re.Match[str]) -> str:
     lead, quote, quoted, opening, value, tail = match.groups()
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
-        if is_plain(lead, quoted, behind, quoted=True):
+        if plain.is_plain(lead, quoted, behind, quoted=True):
             inside = form("named secret").sub(_hide_named, quoted)  # shorter, so the recursion ends
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):
         return match.group()
     follower = (tail + behind)[:FOLLOWER_CHARS]
-    if is_plain(lead, value, follower, quoted=bool(opening)):
+    if plain.is_plain(lead, value, follower, quoted=bool(opening)):
         return match.group()
     return f"{lead}{opening}[redacted: secret]"
 
@@ -338,16 +316,15 @@ def _hide_dumped(match: re.Match[str]) -> str:
         return match.group()
     if name in ("PWD", "OLDPWD") or value.startswith(("/", "./", "~/", "http", "$")):
         return match.group()
-    plain = value.lstrip("$!#@")
+    bare = value.lstrip("$!#@")
     is_password = any(part.endswith(_PASSWORD_PARTS) for part in parts)
-    if is_password and (is_joined_words(plain) or not is_name(plain)):
+    if is_password and (plain.is_joined_words(bare) or not is_name(bare)):
         return f"{lead}[redacted: secret]"
     if parts[-1] in ("TOKEN", "SECRET") and value.isalpha() and len(value) > 6:
-        is_word = is_identifier(value) or says_prose((value.lower(),))
+        is_word = plain.is_identifier(value) or says_prose((value.lower(),))
         return match.group() if is_word else f"{lead}[redacted: secret]"
-    is_key = len(value) >= 16 and (
-        is_hex(value) or looks_random(value) or form("uuid").fullmatch(value) or is_strong(value)
-    )
+    is_key = is_hex(value) or plain.looks_random(value) or plain.is_strong(value)
+    is_key = len(value) >= 16 and (is_key or form("uuid").fullmatch(value) is not None)
     is_named = bool(_KEY_PARTS & set(parts)) and not is_name(value)
     uuid_of = parts[-1] in _KEY_PARTS and bool(form("uuid").fullmatch(value))
     return f"{lead}[redacted: secret]" if is_key and (is_named or uuid_of) else match.group()

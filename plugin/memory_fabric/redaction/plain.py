@@ -1,5 +1,4 @@
 """Tests of the value that follows a secret's name: is it a secret, prose, code or a placeholder?
-
 `password=hunter42` is a secret; `password = get_password()` and `token: string` are not.
 """
 
@@ -11,11 +10,8 @@ from collections.abc import Sequence
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
 
 # The names of all kinds of secrets: "password", "api key".
-EVERY_NAME = tuple(
-    name
-    for section in ("passwords", "short passwords", "pairs", "keys", "common keys")
-    for name in words(section)
-)
+_SECTIONS = ("passwords", "short passwords", "pairs", "keys", "common keys")
+EVERY_NAME = tuple(name for section in _SECTIONS for name in words(section))
 NAMES = frozenset(EVERY_NAME)
 _SPELLED = tuple(name for name in EVERY_NAME if not name.isascii())
 _ABOUT = frozenset(words("about name"))
@@ -49,9 +45,7 @@ MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if the value after `lead` (name and separator) is prose, code or a placeholder.
-    `follower` is the beginning of the text after the value.
-    """
+    """Return True if the value after `lead` (name and separator) is prose, code or a stand-in."""
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
         return True
@@ -244,9 +238,7 @@ def is_passphrase(name: str, value: str) -> bool:
 
 
 def is_joined_words(value: str) -> bool:
-    """Return True if one separator joins three or more words, or two words and a number, and no
-    word is common in prose or programs.
-    """
+    """Return True if a separator joins three words, or two and a number, none common in prose."""
     sign = next((c for c in value if c in "._-"), " ")
     words = value.rstrip("!?").split(sign)
     if len(words) < 3 or len(set(words)) < len(words):

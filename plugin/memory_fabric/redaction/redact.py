@@ -1,9 +1,8 @@
-"""Removal of secrets from a text, before any byte of it reaches a disk.
-
-Tokens, keys, passwords and `<private>` blocks are replaced by a visible `[redacted: kind]`. Each
-expression takes time linear in the length of the text. Most texts contain no keyword of any rule,
-so no expression is compiled for them. Stored texts may have been redacted by older rules, so they
-are redacted again before they are shown.
+"""Removal of secrets from a text, before any byte of it reaches a disk. Tokens, keys, passwords and
+`<private>` blocks are replaced by a visible `[redacted: kind]`. Each expression takes time linear
+in the length of the text. Most texts contain no keyword of any rule, so no expression is compiled
+for them. Stored texts may have been redacted by older rules, so they are redacted again before they
+are shown.
 """
 
 from __future__ import annotations
@@ -13,21 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from memory_fabric.redaction.rules import (
-    PLACED,
-    STEPS,
-    exact,
-    form,
-    is_command_line,
-    opened_steps,
-    words,
-)
+from memory_fabric.redaction import rules
+from memory_fabric.redaction.rules import exact, form, is_command_line, opened_steps, words
 from memory_fabric.text import each_text, encodable
 
 # The maximum number of passes over a text; a pass that replaces a secret is followed by another.
 MAX_PASSES = 12
-# On the line of a tag, backticks are searched for within this distance.
-MAX_LINE_CHARS = 2_000
+MAX_LINE_CHARS = 2_000  # on the line of a tag, backticks are searched for within this distance
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
 # The maximum total length of the texts that are cached as free of secrets.
 MAX_CLEAN_CHARS = 1 << 20
@@ -105,7 +96,7 @@ def _redacted_once(text: str) -> str:
     harmless: tokens.HarmlessParts | None = None
     before = text
     placed = ""  # the text after `without_placed`
-    for at, name in enumerate(STEPS):
+    for at, name in enumerate(rules.STEPS):
         if text is not before:
             before, opened = text, opened_steps(text)
         if not opened >> at & 1:
@@ -113,7 +104,7 @@ def _redacted_once(text: str) -> str:
         if harmless is None and at > 1:
             harmless = tokens.HarmlessParts(text)
             text = harmless.hold_always()
-        if name in PLACED and text is not placed:
+        if name in rules.PLACED and text is not placed:
             text = placed = named.without_placed(text)
         text = steps[name](text)
         if name == "token" and harmless is not None:
@@ -124,9 +115,7 @@ def _redacted_once(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Return True if nothing worth remembering remains of a text without its secrets. The secrets'
-    names, and words that link a name to its value, are not worth remembering.
-    """
+    """Return True if nothing worth remembering remains of a text without its secrets."""
     from memory_fabric.redaction.plain import EVERY_NAME  # imported late: slow to import
 
     cleaned = redact(text)
@@ -167,9 +156,7 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
 def redacted_object(
     value: Mapping[str, Any], clean: Callable[[str], str] = without_secrets
 ) -> dict[str, Any]:
-    """Return the JSON object with all strings redacted, even a string that only its key shows to be
-    a secret. `clean` redacts a string: it is `redact`, or a faster function with the same result.
-    """
+    """Return the JSON object with all strings redacted, also by what their keys say."""
     return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}
 
 
@@ -222,7 +209,6 @@ def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
 
 
 def _without_private(text: str) -> str:
-    """Return the text without `<private>` blocks, which may be nested."""
     parts: list[str] = []
     depth = kept_from = 0
     tags = [tag for tag in form("private tag").finditer(text) if not _is_mention(text, tag)]

@@ -1,5 +1,4 @@
 """The rules of redaction, and the search for keywords; every match of a rule contains a keyword.
-
 `rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and word lists. Texts have
 few different words, so the keywords found in each word are cached: prose needs one look-up for each
 word, and no expression is compiled for it.
@@ -14,27 +13,20 @@ from typing import NamedTuple
 from memory_fabric.text import CLOSE_FENCE, runs
 
 FILES = ("rules.txt", "public_rules.txt", "words.txt")
-# The character that represents a blank in the keywords and names of the files.
-BLANK = "\u2423"
-# The keyword of a rule that may match any text.
-ANY = "*"
+BLANK = "\u2423"  # the character that represents a blank in the keywords and names of the files
+ANY = "*"  # the keyword of a rule that may match any text
 
 
 class Rule(NamedTuple):
-    """A line of a section: keywords, a note, and an expression that matches only texts with a
-    keyword. `note` is the character or option that a command must contain, the names of an issuer,
-    or the minimum length of a harmless word. An expression is built only when its keyword was
-    found.
-    """
+    """A line of a section. Its expression matches only texts with one of the keywords."""
 
     keywords: tuple[str, ...]
-    note: str
+    note: str  # what a command must contain, an issuer's names, or a harmless word's least length
     section: str
-    end: str
+    end: str  # from which the expression is built when a keyword was found
 
     @property
     def source(self) -> str:
-        """Return the expression at the end of the line, with its shared parts expanded."""
         return _defined(self.end)
 
     @property
@@ -74,7 +66,6 @@ class Table:
 
 @cache
 def _texts() -> dict[str, str]:
-    """Return the text of each section of the files with rules and words."""
     texts: dict[str, str] = {}
     for name in FILES:
         with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as stream:
@@ -84,21 +75,19 @@ def _texts() -> dict[str, str]:
 
 
 def _lines(section: str) -> list[str]:
-    """Return the lines of a section, without comments and empty lines."""
     return [line for line in _texts()[section].split("\n") if line and line[:2] != "# "]
 
 
 @cache
-def _parts() -> dict[str, str]:
-    """Map placeholders <<NAME>> to the parts of expressions for which they stand."""
-    lines = (line.partition(" = ") for line in _lines("parts"))
-    return {f"<<{name}>>": part for name, _, part in lines}
+def _named(section: str, sign: str) -> dict[str, str]:
+    """Map the name in each line of a section to the text behind the sign."""
+    return {name: text for name, _, text in (line.partition(sign) for line in _lines(section))}
 
 
 def _defined(text: str) -> str:
-    if "<<" in text:
-        for mark, part in _parts().items():
-            text = text.replace(mark, part)
+    """Replace the placeholders <<NAME>> in an expression by the parts for which they stand."""
+    for name, part in _named("parts", " = ").items() if "<<" in text else ():
+        text = text.replace(f"<<{name}>>", part)
     return text
 
 
@@ -126,16 +115,10 @@ def table(section: str) -> Table:
 @cache
 def expression(name: str) -> str:
     """Return the expression with this name; `<words: x>` in it matches any word of that list."""
-    text = _expressions()[name]
+    text = _defined(_named("expressions", "\t")[name])
     for section in re.findall(r"<words: ([a-z ]+)>", text):
         text = text.replace(f"<words: {section}>", "|".join(map(re.escape, words(section))))
     return text
-
-
-@cache
-def _expressions() -> dict[str, str]:
-    lines = (_defined(line).partition("\t") for line in _lines("expressions"))
-    return {name: text for name, _, text in lines}
 
 
 @cache
@@ -161,8 +144,7 @@ SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—�
 SYMBOLS = frozenset("!#$%^&*?~@+")
 AROUND = ".,;:!?()[]{}<>\"'`*"
 ARROWS = frozenset(("->", "=>", "→", "⇒"))
-# The prefix of message ids in OpenAI's APIs.
-MESSAGE_ID = "msg_"
+MESSAGE_ID = "msg_"  # the prefix of message ids in OpenAI's APIs
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
 
@@ -249,7 +231,6 @@ class _Keywords:
 
 @cache
 def _issued() -> tuple[str, ...]:
-    """Return the keywords for published token formats that have at least three characters."""
     rules = (*table("issued").rules, *table("public issued").rules)
     return tuple(keyword for rule in rules for keyword in rule.keywords if len(keyword) > 2)
 
@@ -427,9 +408,8 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
-        if not any(
-            c.isalpha() and c.isascii() for c in folded[at - 1 : at] + folded[end : end + 1]
-        ):
+        beside = folded[at - 1 : at] + folded[end : end + 1]
+        if not any(c.isalpha() and c.isascii() for c in beside):
             yield end
         at = folded.find(name, end)
 
@@ -451,9 +431,7 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a part of a word may be a key: it mixes letters and digits, or has longer runs
-    of letters or digits than names have. One such part is enough.
-    """
+    """Return True if a part of a word may be a key: it mixes letters and digits, or is too long."""
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True
     parts = runs(word) if word.isascii() else exact(r"[\W_]+").split(word)

@@ -1,8 +1,6 @@
-"""Detection of secrets in sentences, tables and lists, in many languages.
-
-The search is linear in the length of the text. Examples are a column `password` of a table,
-`Password:` with the value on the next line, "admin / …", "contraseña: …", "Das Passwort für die
-Datenbank lautet …", and "パスワードは…です".
+"""Detection of secrets in sentences, tables and lists, in many languages, such as a column
+`password`, `Password:` with the value on the next line, "admin / …", "contraseña: …" and
+"パスワードは…です". The search is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -10,30 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_fabric.redaction import tables
-from memory_fabric.redaction.plain import (
-    NAMES,
-    is_definition,
-    is_hex,
-    is_joined_words,
-    is_markup,
-    is_passphrase,
-    is_placeholder,
-    is_strong,
-)
+from memory_fabric.redaction import plain, tables, values
+from memory_fabric.redaction.plain import NAMES, is_hex, is_joined_words, is_placeholder, is_strong
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, is_joined, is_uuid, words
 from memory_fabric.redaction.values import (
-    ANNOUNCING,
-    FILLERS,
     MIN_KEY_CHARS,
     is_code,
     is_known_form,
-    is_mixed,
-    is_phrase,
     is_telling,
-    is_value,
     stripped,
-    without,
 )
 
 LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
@@ -51,16 +34,16 @@ def without_stated(text: str) -> str:
     text = tables.without_inserted(tables.without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
-    is_code = False
+    in_code = False
     for name in tables.names_in(text).finditer(text):
         kind = tables.kind_of(name.group().casefold())
         if name.start() >= line_end:
             line_end = text.find("\n", name.end())
             line_end = len(text) if line_end < 0 else line_end
             line = text[max(text.rfind("\n", 0, name.start()) + 1, name.start() - 400) : line_end]
-            is_marked = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
-            is_code = is_marked or is_definition(line[:800])
-        if is_code or not tables.is_name(text, name, kind):
+            is_marked = ("<" in line or "{" in line or ":" in line) and plain.is_markup(line[:800])
+            in_code = is_marked or plain.is_definition(line[:800])
+        if in_code or not tables.is_name(text, name, kind):
             continue
         if name.group() in ("pass", "Pass") and form("passing").match(text, name.end()):
             continue
@@ -91,7 +74,7 @@ def without_stated(text: str) -> str:
     for pair in ("pair of any", "pair"):
         matches = form(pair).finditer(text)
         spans += [match.span(1) for match in matches if _is_of_account(match, pair == "pair")]
-    return without(text, [span for span in spans if not _is_in_mark(text, span[0])])
+    return values.without(text, [span for span in spans if not _is_in_mark(text, span[0])])
 
 
 def _is_in_mark(text: str, place: int) -> bool:
@@ -102,7 +85,6 @@ def _is_in_mark(text: str, place: int) -> bool:
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the values of the secret whose name ends at `named_to`."""
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
@@ -121,8 +103,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         is_marked = MARK in f"{token.group()} "
         if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
             return  # an earlier pass replaced the value; no other follows
-        if any(link in between for link in "是为為は：＝이가는은が"):
-            linked = "="
+        linked = "=" if any(link in between for link in "是为為は：＝이가는은が") else linked
         begin, core = stripped(token.group())
         sign = form("sign behind").match(token.group()) if not linked else None
         if sign is not None and sign.group(1) in ("==", "==="):
@@ -148,7 +129,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             ):
                 return
             else:
-                linked = link if link in ANNOUNCING or not linked else linked
+                linked = link if link in values.ANNOUNCING or not linked else linked
             continue
         is_type = sign is None and core.rstrip("!?)],") in _TYPES
         if is_type and text[named_to : named_to + 2].lstrip("?")[:1] == ":":
@@ -169,25 +150,23 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if quoted and not words and lead.rstrip()[-1:] in ("«", "„", "「"):
             linked = linked or "="
         follower = region[token.start() + end :]
-        is_phrased = linked or (
+        phrased = linked or (
             words < 2 and form("names phrase").search(text, max(0, named_to - 24), named_to)
         )
-        phrase = (
-            form("words of phrase").match(region, token.start() + begin) if is_phrased else None
-        )
-        if phrase is not None and kind == "password" and is_phrase(phrase, region):
+        phrase = form("words of phrase").match(region, token.start() + begin) if phrased else None
+        if phrase is not None and kind == "password" and values.is_phrase(phrase, region):
             yield start + phrase.start(), start + phrase.end()
             return
         of_pair = None
         if kind == "pair" and (linked or not words) and core.split("|")[0].casefold() not in NAMES:
             of_pair = form("name and value").fullmatch(core)
-        if of_pair is not None and is_value(
+        if of_pair is not None and values.is_value(
             of_pair.group(1), "password", "=", follower, quoted=False, words=0
         ):
             yield start + token.start() + begin + of_pair.start(1), start + token.start() + end
             return
         kind_now = "password" if took == 2 and linked and not is_login else kind
-        if core and is_value(core, kind_now, linked, follower, quoted=quoted, words=words):
+        if core and values.is_value(core, kind_now, linked, follower, quoted=quoted, words=words):
             if kind != "pair" and form("of account").search(region, 0, token.start()):
                 words, linked = words + 1, ""
                 continue
@@ -200,13 +179,11 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
                 continue
             closer = _CLOSERS.get(lead.rstrip("\u00a0 ")[-1:], "") if quoted else ""
             if closer and core[-1:] not in ".,":
-                closing = min(
-                    (p for c in closer if (p := text.find(c, at + begin, at + begin + 256)) > 0),
-                    default=-1,
-                )
+                closings = [text.find(c, at + begin, at + begin + 256) for c in closer]
+                closing = min((place for place in closings if place > 0), default=-1)
                 inner = text[at + begin : closing].rstrip("\u00a0 ") if closing > 0 else ""
                 if inner and "\n" not in inner:
-                    if len(inner.split()) == 1 or is_passphrase("password", inner):
+                    if len(inner.split()) == 1 or plain.is_passphrase("password", inner):
                         yield at + begin, at + begin + len(inner)
                     return
             yield at + begin, at + end
@@ -218,7 +195,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             continue
         if token.group().endswith((":", "=", "：")):
             linked = "="
-        elif folded not in FILLERS:
+        elif folded not in values.FILLERS:
             linked = ""
         words += 1
         if words >= MAX_WORDS or (token.group().endswith((".", "?", "!", ";")) and core):
@@ -244,14 +221,13 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
         line = text[start:end]
         bare = line.strip().strip(">|*`\"' \t-=")
         field = form("value field").match(bare)
-        if field is not None:
-            bare = bare[field.end() :].strip().strip("\"'`")
+        bare = bare[field.end() :].strip().strip("\"'`") if field is not None else bare
         if bare and not bare.isspace():
             if len(bare.split()) == 1 and len(bare) <= 256:
                 at = text.find(bare, start)
                 begin, core = stripped(bare)
                 is_alone = not core.startswith("[") and not bare.endswith(":")
-                if is_alone and is_value(core, kind, "=", "", quoted=False, words=0):
+                if is_alone and values.is_value(core, kind, "=", "", quoted=False, words=0):
                     yield at + begin, at + begin + len(core)
             return
         if end == len(text):
@@ -276,9 +252,9 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
         return span
     if len(core) < 6 or is_known_form(core) or is_placeholder(core) or is_code(core, ""):
         return None
-    is_phrase = is_joined_words(core) and kind == "password"
-    is_key = is_mixed(core, least=6) and (kind in ("password", "pin") or is_strong(core))
-    return span if is_phrase or is_key else None
+    is_long = is_joined_words(core) and kind == "password"
+    is_key = values.is_mixed(core, least=6) and (kind in ("password", "pin") or is_strong(core))
+    return span if is_long or is_key else None
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
@@ -319,7 +295,7 @@ def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
     if is_joined_words(value) or is_strong(value):
         return True
     is_role = exact(r"[a-z]{3,}\d|\d+\w{0,3}").fullmatch(value)
-    return " " in pair.group() and is_mixed(value, least=5) and (is_known or not is_role)
+    return " " in pair.group() and values.is_mixed(value, least=5) and (is_known or not is_role)
 
 
 def _is_pair_ahead(follower: str) -> bool:

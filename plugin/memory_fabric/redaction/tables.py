@@ -1,6 +1,5 @@
-"""Search for the names of secrets and their kinds, and for values alone in a line or in a table.
-
-A table is in Markdown, in CSV, drawn with box characters, or aligned by blanks.
+"""Search for the names of secrets and their kinds, and for values alone in a line or in a table. A
+table is in Markdown, in CSV, drawn with box characters, or aligned by blanks.
 """
 
 from __future__ import annotations
@@ -9,19 +8,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from memory_fabric.redaction import values
 from memory_fabric.redaction.plain import NAMES, is_hex, is_identifier, is_placeholder, looks_random
 from memory_fabric.redaction.rules import AROUND, exact, form, is_uuid, table, words
 from memory_fabric.redaction.tokens import is_random
-from memory_fabric.redaction.values import (
-    is_code,
-    is_known_form,
-    is_mixed,
-    is_telling,
-    is_value,
-    is_words_of_phrase,
-    stripped,
-    without,
-)
+from memory_fabric.redaction.values import is_code, is_known_form, is_mixed, is_telling, stripped
 
 ABOUT = frozenset(words("about"))
 MAX_LINES, MAX_CHARS, MAX_CELLS = 4, 256, 64
@@ -101,7 +92,6 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
 
 
 def _is_in_address(text: str, start: int) -> bool:
-    """Return True if the word at this position is part of a URL or an ARN."""
     before = text[max(0, start - 200) : start]
     if not before or before[-1].isspace():
         return False
@@ -132,7 +122,7 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
             word = line[at:].strip()
             phrase = form("words of phrase").fullmatch(word.strip("\"'`*"))
             may_be_phrase = full_lines == 1 and kind == "password"
-            if may_be_phrase and phrase and is_words_of_phrase(phrase.group()):
+            if may_be_phrase and phrase and values.is_words_of_phrase(phrase.group()):
                 place = text.index(phrase.group(), start + at)
                 yield place, place + len(phrase.group())
                 return
@@ -231,11 +221,11 @@ def without_inserted(text: str) -> str:
     for statement in form("sql insert").finditer(text):
         names = [_column_kind(name) for name in statement.group(1).split(",")]
         for row in form("inserted row").finditer(text, statement.end(), statement.end() + 4000):
-            values = list(form("inserted value").finditer(text, *row.span(1)))
-            for kind, value in zip(names, values, strict=False):
+            cells = list(form("inserted value").finditer(text, *row.span(1)))
+            for kind, value in zip(names, cells, strict=False):
                 if kind and value.group(1) and _is_cell_value(value.group(1), kind):
                     spans.append(value.span(1))
-    return without(text, spans)
+    return values.without(text, spans)
 
 
 def _is_title(cell: str) -> bool:
@@ -287,10 +277,10 @@ def _hidden_cells(line: str, cells: list[tuple[int, int]], columns: dict[int, st
         if is_one and _is_cell_value(core, kind):
             at = line.find(bare, start) + begin
             spans.append((at, at + len(core)))
-    return without(line, spans)
+    return values.without(line, spans)
 
 
 def _is_cell_value(core: str, kind: str) -> bool:
     kind = "key" if kind == "common" else kind
     is_random_key = kind == "key" and looks_random(core)
-    return is_random_key or is_value(core, kind, "=", "", quoted=False, words=0)
+    return is_random_key or values.is_value(core, kind, "=", "", quoted=False, words=0)

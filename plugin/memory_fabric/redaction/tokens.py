@@ -1,8 +1,7 @@
-"""Detection of keys and tokens by format: published formats, key blocks, issuers' random values.
-
-A random word alone is not a secret. It is a secret if it has an issuer's prefix, or if the name of
-an issuer or of a secret precedes it on its line or on the line before. Random-looking parts that
-are public, encrypted or references are taken out before the rules are applied, and put back later.
+"""Detection of keys and tokens by format: published formats, key blocks, issuers' random values. A
+random word alone is not a secret. It is a secret if it has an issuer's prefix, or if the name of an
+issuer or of a secret precedes it on its line or on the line before. Random-looking parts that are
+public, encrypted or references are taken out before the rules are applied, and put back later.
 """
 
 from __future__ import annotations
@@ -11,32 +10,15 @@ import re
 from binascii import a2b_base64
 from itertools import pairwise
 
-from memory_fabric.redaction.plain import (
-    MIN_CHANGES,
-    MIN_HEX_CHARS,
-    PUBLISHED,
-    is_hex,
-    is_identifier,
-    is_name,
-    is_placeholder,
-    looks_random,
-)
-from memory_fabric.redaction.rules import (
-    MIN_WORD_CHARS,
-    exact,
-    form,
-    is_doubtful,
-    is_uuid,
-    table,
-    words,
-)
+from memory_fabric.redaction import plain, rules
+from memory_fabric.redaction.plain import PUBLISHED, is_hex, is_identifier, is_name, is_placeholder
+from memory_fabric.redaction.rules import exact, form, is_doubtful, is_uuid, table, words
 from memory_fabric.redaction.values import is_known_form, stripped, without
 
 MIN_RANDOM, MIN_TAIL = 20, 16
 MAX_WORD = 600
 BEFORE_CHARS = 90
-# The maximum number of lines in one private key.
-MAX_RUNS = 400
+MAX_RUNS = 400  # the maximum number of lines in one private key
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
 _PARTED = "_-.:~+"
@@ -47,14 +29,14 @@ _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 def without_tokens(text: str) -> str:
     """Return the text without tokens in known formats, or AWS secrets next to their key ids."""
     # This project's own rules come first, then the public rule sets.
-    long = " ".join(word for word in text.split() if len(word) >= MIN_WORD_CHARS)
-    rules = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
-    for rule in rules:
+    long = " ".join(word for word in text.split() if len(word) >= rules.MIN_WORD_CHARS)
+    opened = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
+    for rule in opened:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
             # An AWS secret is next to its key id, often without a name.
             hidden = form("aws secret").sub(
-                lambda m: "[redacted: secret]" if looks_random(m[2]) else m[0], hidden
+                lambda m: "[redacted: secret]" if plain.looks_random(m[2]) else m[0], hidden
             )
         text = hidden
     return text
@@ -83,15 +65,14 @@ def _hide_value(match: re.Match[str]) -> str:
 
 def without_random(text: str) -> str:
     """Return the text without random values that are assigned to a name or belong to an issuer."""
-    if "=" in text or ":" in text:
-        text = form("assignment").sub(_hide_random, text)
+    text = form("assignment").sub(_hide_random, text) if "=" in text or ":" in text else text
     return without(text, random_words(text), MARK)
 
 
 def _hide_random(match: re.Match[str]) -> str:
     lead, value = match.groups()
     prefix = value.replace("-", "_").partition("_")[0]
-    if not looks_random(value) or prefix in _THINGS or decodes_to_text(value):
+    if not plain.looks_random(value) or prefix in _THINGS or decodes_to_text(value):
         return match.group()
     before = match.string[max(0, match.start() - 300) : match.start()]
     if "://" in before.split(" ")[-1].rpartition("\n")[2]:
@@ -106,32 +87,31 @@ def decodes_to_text(value: str) -> bool:
     """Return True if a value is plain text encoded in base64."""
     try:
         bare = value.rstrip("=")
-        padded = f"{bare}{'=' * (-len(bare) % 4)}"
-        plain = a2b_base64(padded, strict_mode=True).decode("utf-8")
+        decoded = a2b_base64(f"{bare}{'=' * (-len(bare) % 4)}", strict_mode=True).decode("utf-8")
     except ValueError:
         return False
-    readable = sum(c.isalpha() or c in ' \n\t,."{}[]<>/' for c in plain)
-    return len(plain) > 8 and readable >= 0.9 * len(plain) and " " in plain
+    readable = sum(c.isalpha() or c in ' \n\t,."{}[]<>/' for c in decoded)
+    return len(decoded) > 8 and readable >= 0.9 * len(decoded) and " " in decoded
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
     """Return True if letters and digits of a value alternate as in no word and no identifier."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
-    plain = "".join(c for c in core if c.isalnum())
-    digits = sum(c.isdigit() for c in plain)
-    case_turns = sum(a.isupper() != b.isupper() for a, b in pairwise(plain))
-    is_case_mixed = case_turns * 5 >= len(plain) * 2
-    if len(plain) < least or digits == len(plain) or (digits < 2 and not is_case_mixed):
+    letters = "".join(c for c in core if c.isalnum())
+    digits = sum(c.isdigit() for c in letters)
+    case_turns = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
+    is_case_mixed = case_turns * 5 >= len(letters) * 2
+    if len(letters) < least or digits == len(letters) or (digits < 2 and not is_case_mixed):
         return False
-    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
-    digit_runs = len(exact(r"\d+").findall(plain))
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in letters]
+    digit_runs = len(exact(r"\d+").findall(letters))
     turns = sum(a != b for a, b in pairwise(kinds))
-    in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}|[A-Z]{5,}").findall(plain))
-    is_mixed = turns >= MIN_CHANGES * len(plain) or digit_runs * 8 >= len(plain)
-    if in_words > 0.45 * len(plain) and not (is_mixed or is_hex(plain.rjust(32, "0"))):
+    in_words = sum(len(run) for run in exact(r"[A-Za-z][a-z]{3,}|[A-Z]{5,}").findall(letters))
+    is_mixed = turns >= plain.MIN_CHANGES * len(letters) or digit_runs * 8 >= len(letters)
+    if in_words > 0.45 * len(letters) and not (is_mixed or is_hex(letters.rjust(32, "0"))):
         return False
-    return turns * 6 >= len(plain) and len({*plain.lower()}) >= 7
+    return turns * 6 >= len(letters) and len({*letters.lower()}) >= 7
 
 
 def has_prefix(core: str) -> bool:
@@ -165,7 +145,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
     spans = []
     for word in form("token word").finditer(text):
         token = word.group()
-        if len(token) < MIN_WORD_CHARS or len(token) > MAX_WORD or not is_doubtful(token):
+        if len(token) < rules.MIN_WORD_CHARS or len(token) > MAX_WORD or not is_doubtful(token):
             continue
         begin, core = stripped(token)
         end = begin + len(core)
@@ -174,7 +154,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
         # A value that joins words and numbers is not random, but one of its words may name a key.
-        is_short_name = len(core) < MIN_HEX_CHARS and is_name(core)
+        is_short_name = len(core) < plain.MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
         is_path = "/" in core[:-1] and ("://" in token or core.count("/") > 1)

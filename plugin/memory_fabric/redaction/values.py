@@ -5,16 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from memory_fabric.redaction.plain import (
-    NAMES,
-    is_hex,
-    is_identifier,
-    is_joined_words,
-    is_name,
-    is_placeholder,
-    looks_random,
-    says_prose,
-)
+from memory_fabric.redaction import plain
+from memory_fabric.redaction.plain import is_hex, is_identifier, is_joined_words, is_placeholder
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, is_doubtful, words
 
 ANNOUNCING, FILLERS = frozenset(words("announcing")), frozenset(words("fillers"))
@@ -60,7 +52,7 @@ def is_telling(core: str) -> bool:
     groups = core.split("-")
     if len(groups) > 2 and len({*map(len, groups)}) == 1 and len(groups[0]) in range(4, 9):
         bare = "".join(groups)
-        if bare.isalnum() and not (bare.islower() or bare.isupper()) and not is_name(core):
+        if bare.isalnum() and not (bare.islower() or bare.isupper()) and not plain.is_name(core):
             return True
     for part in exact(r"[-_./:,=+]").split(core):
         if len(part) < 6 or not part.isalnum():
@@ -95,7 +87,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         kind = "password"
     if is_placeholder(core) or is_known_form(core) or is_code(core, follower):
         return False
-    if core.casefold() in NAMES or (kind != "key" and _is_uuid(core)):
+    if core.casefold() in plain.NAMES or (kind != "key" and _is_uuid(core)):
         return False
     has_capitals = core[:-1].isalpha() and sum(map(str.isupper, core)) > 1
     if core[-1] in "!?" and has_capitals and is_identifier(core[:-1]):
@@ -135,7 +127,7 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 def is_words_of_phrase(phrase: str) -> bool:
     """Return True if the words of a possible passphrase include no function words of prose."""
     words = exact(r"[ -]").split(phrase)
-    return not says_prose(words) and len(set(words)) > 2
+    return not plain.says_prose(words) and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
@@ -165,9 +157,10 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
     if kind == "common":
         is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
         return is_long and is_doubtful(core) and not is_hex(core) and not _is_uuid(core)
+    is_random = _is_uuid(core) or plain.looks_random(core)
     if linked or quoted:
-        return is_mixed(core, least=8) or is_doubtful(core) or _is_uuid(core) or looks_random(core)
-    if not words and kind == "key" and (_is_uuid(core) or looks_random(core)):
+        return is_mixed(core, least=8) or is_doubtful(core) or is_random
+    if not words and kind == "key" and is_random:
         return True
     least = MIN_NEAR_KEY_CHARS if not words else MIN_BARE_KEY_CHARS
     return len(core) >= least and is_doubtful(core) and not _is_uuid(core)
@@ -212,7 +205,7 @@ def is_code(core: str, follower: str) -> bool:
         return True
     if exact(r"[Tt]est(?:_|[A-Z])\w+").fullmatch(core):
         return True
-    if core[0] == "/" and not looks_random(core):
+    if core[0] == "/" and not plain.looks_random(core):
         return True
     if core[0] == "$" and ("->" in core or is_placeholder(core)):
         return True

@@ -1,12 +1,10 @@
-"""The commands, paths and activities in the text of a rule's `When:`.
-
-People and models write this text: `npm run dev`, "before committing", "src/api/**, docs/". A part
-that is not a command, path or activity is ignored; a rule with only such parts is not bound. After
-`, first `, the text lists what has to pass before the call: "commit, first `pytest -q`".
-
-`programs.txt` lists the names, commands, scripts and files of each activity. A command is given by
-its first words without options; `*` stands for any word. A script belongs to an activity if its
-name in package.json, make or a task runner begins with a listed word (`deploy:prod`, `deploy-web`).
+"""The commands, paths and activities in the text of a rule's `When:`. People and models write this
+text: `npm run dev`, "before committing", "src/api/**, docs/". A part that is not a command, path or
+activity is ignored; a rule with only such parts is not bound. After `, first `, the text lists what
+has to pass before the call: "commit, first `pytest -q`". `programs.txt` lists the names, commands,
+scripts and files of each activity. A command is given by its first words without options; `*`
+stands for any word. A script belongs to an activity if its name in package.json, make or a task
+runner begins with a listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -23,23 +21,20 @@ FIRST = ", first "
 # Words that may stand before a command, path or activity, such as "before".
 _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
-# The endings of files that can also be run as commands.
-_SCRIPTS = (".sh", ".py", ".bash")
+_SCRIPTS = (".sh", ".py", ".bash")  # the endings of files that can also be run as commands
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
 # Programs recognised as commands without backticks, and those of them that are also plain words.
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
 class Binding(NamedTuple):
-    """A command, path or activity to which a rule is bound; `text` is its form for people. `words`
-    and `folder` belong to a command, `platform` to an activity.
-    """
+    """A command, path or activity to which a rule is bound."""
 
     kind: str
-    text: str
-    words: tuple[str, ...] = ()
-    folder: str = ""
-    platform: str = ""
+    text: str  # its form for people
+    words: tuple[str, ...] = ()  # of a command
+    folder: str = ""  # of a command
+    platform: str = ""  # of an activity
 
 
 class Activity(NamedTuple):

@@ -1,8 +1,7 @@
-"""Shell commands in a form that can be compared: program, folder, reliability of the status.
-
-From a line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module
-extracts the essential command. A line with control structures or substitutions is ignored, because
-it is not clear which of its commands is essential.
+"""Shell commands in a form that can be compared: program, folder, reliability of the status. From a
+line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module extracts
+the essential command. A line with control structures or substitutions is ignored, because it is not
+clear which of its commands is essential.
 """
 
 import os
@@ -19,8 +18,7 @@ PROBES = words_of("probes")
 _GIT_PROBES = words_of("probes of git")
 # Commands that only prepare the shell for a later command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
-# Commands that only shorten or save the output of another one.
-_FILTERS = words_of("filters")
+_FILTERS = words_of("filters")  # commands that only shorten or save the output of another one
 _SPEAKING = frozenset("echo printf true : date".split())
 # `uv run pytest` counts as `pytest`; `sudo make` does not count as `make`, because `make` may fail.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
@@ -34,8 +32,7 @@ _KINDS = {
     for kind, _, names in (line.partition(":") for line in programs.sections()["kinds of work"])
     for word in names.split()
 }
-# Programs that run a file or module given as an argument.
-_INTERPRETERS = words_of("interpreters")
+_INTERPRETERS = words_of("interpreters")  # programs that run a file or module given as an argument
 # Options that change how much a runner prints, but not what it checks.
 _LOUDNESS = words_of("loudness")
 # With these options, pytest runs only the tests that failed last time.
@@ -43,17 +40,13 @@ _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
 class Command(NamedTuple):
-    """A command: `text` is for people; `words` and the folder `place` are for comparison.
+    """A command in a form that can be compared."""
 
-    `speaks` is True if the reported exit status is that of this command; `probes` is True if the
-    command only inspects something.
-    """
-
-    text: str
+    text: str  # for people
     words: tuple[str, ...]
-    place: str = ""
-    speaks: bool = True
-    probes: bool = False
+    place: str = ""  # its folder
+    speaks: bool = True  # the reported exit status is that of this command
+    probes: bool = False  # it only inspects something
 
 
 def command_in(line: str, place: str = "") -> Command | None:

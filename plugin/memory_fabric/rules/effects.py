@@ -1,11 +1,9 @@
-"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context.
-
-Only rules with the user's trust can stop a call. By default such a rule asks if the user's recorded
-words forbid exactly the command, path or activity to which it is bound. Otherwise it tells: the
-first such call of a session is refused once. A part of `When:` that the user did not type only adds
-context until the user confirms it. `evidence.effect` is an effect that the user has chosen by a
-command. In a session without a person, every rule only adds context. If a client cannot ask, the
-rule tells instead.
+"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context. Only rules
+with the user's trust can stop a call. By default such a rule asks if the user's recorded words
+forbid exactly the bound command, path or activity, and otherwise tells: the first such call of a
+session is refused once. A part of `When:` that the user did not type only adds context until the
+user confirms it. `evidence.effect` is an effect chosen by a command. In a session without a person,
+every rule only adds context.
 """
 
 from __future__ import annotations
@@ -96,11 +94,7 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
         names = frozenset(words_of(literal[-1].lower()) if literal else ())
     for text in typed:
         text_words = [_plain(word) for word in words_of(text.lower())]
-        matches = {
-            word
-            for word in names
-            if any(_is_form(text_word, _plain(word)) for text_word in text_words)
-        }
+        matches = {w for w in names if any(_is_form(said, _plain(w)) for said in text_words)}
         if matches == names or (matches and binding.kind == ACTIVITY):
             return True
     return False

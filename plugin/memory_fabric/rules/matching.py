@@ -44,11 +44,10 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The parts of a tool call with which rules are compared: its commands and absolute paths. A
-    path that ends with a slash is a folder that is removed or changed together with its contents.
-    """
+    """The parts of a tool call with which rules are compared."""
 
     calls: tuple[Call, ...] = ()
+    # Absolute paths. With a final slash, a folder is removed or changed with its contents.
     paths: tuple[str, ...] = ()
 
 
@@ -72,21 +71,14 @@ def of_command(line: str, folder: str) -> Action:
 
 def of_calls(calls: Sequence[Call]) -> Action:
     """Return these commands, and the files that they evidently change."""
-    changed = [
-        form + "/" * path.endswith("/")
-        for call in calls
-        for path in paths.of_call(call)
-        for form in _forms(path, call.folder)
-    ]
-    commands = tuple(call for call in calls if call.words)
-    return Action(commands, tuple(dict.fromkeys(changed)))
+    named = ((path, call.folder) for call in calls for path in paths.of_call(call))
+    changed = [form + "/" * p.endswith("/") for p, folder in named for form in _forms(p, folder)]
+    return Action(tuple(call for call in calls if call.words), tuple(dict.fromkeys(changed)))
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
-    """Return the command or path of the action that matches a binding, or ''. Also return True if
-    the action pushes, deploys, publishes or deletes, and so cannot be undone.
-
-    `roots` are the folders to which relative paths in bindings refer.
+    """Return the command or path of the action that matches a binding, or '', and True if the
+    action cannot be undone. `roots` are the folders to which relative paths in bindings refer.
     """
     for call in action.calls if binding.kind != PATH else ():
         if binding.kind == ACTIVITY:
@@ -139,10 +131,8 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
     elif call.words[0] in shell.SHELLS or "/" in call.words[0]:
         arguments = [w for w in call.words if not w.startswith("-") and w not in shell.SHELLS]
         name = os.path.basename(arguments[0]).removesuffix(".sh") if arguments else ""
-    return not platform and any(
-        name == word or name.startswith((f"{word}:", f"{word}-", f"{word}_"))
-        for word in activity.scripts
-    )
+    fits = (name == w or name.startswith((f"{w}:", f"{w}-", f"{w}_")) for w in activity.scripts)
+    return not platform and any(fits)
 
 
 def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) -> bool:
@@ -153,9 +143,7 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
         is_same = called is not None and called[:2] == script[:2]
         is_same = is_same and called is not None and paths.is_like(called[2], script[2])
         return is_same and _has_options(words, call.words)
-    if not words or not _is_program(words[0], call, roots):
-        return False
-    if not _has_options(words, call.words):
+    if not words or not _is_program(words[0], call, roots) or not _has_options(words, call.words):
         return False
     wanted = programs.plain_words(words)
     for arguments in _readings(call.words):
@@ -220,9 +208,8 @@ def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> boo
         return False
     path = shell.path_in(call.folder, had)
     whole = call.words[0] in paths.REMOVERS
-    return bool(path) and any(
-        paths.reaches(path, shell.path_in(root, wanted), whole=whole) for root in roots
-    )
+    targets = (shell.path_in(root, wanted) for root in roots)
+    return bool(path) and any(paths.reaches(path, target, whole=whole) for target in targets)
 
 
 def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
@@ -245,8 +232,7 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
 
 
 def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
-    if pattern.startswith("~"):
-        pattern = os.path.expanduser(pattern)
+    pattern = os.path.expanduser(pattern) if pattern.startswith("~") else pattern
     if os.path.isabs(pattern) and paths.covers(pattern, path):
         return True
     relative = os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./")
@@ -256,15 +242,11 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
         paths.reaches(path, shell.path_in(root, head or "."), whole=whole) for root in roots
     ):
         return True
-    return any(
-        paths.covers(relative, path[len(root) :])
-        for root in roots
-        if path.startswith(root.rstrip("/") + "/")
-    )
+    inner = (path[len(root) :] for root in roots if path.startswith(root.rstrip("/") + "/"))
+    return any(paths.covers(relative, part) for part in inner)
 
 
 def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
-    """Return True if a folder is the wanted folder or is inside it."""
     return bool(folder) and any(
         _covers(wanted, form + "/x", roots) for form in (folder, os.path.realpath(folder))
     )
@@ -295,36 +277,27 @@ class BoundRule(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A rule that applies to a call: its binding, and the `part` of the call that matches it.
-
-    `is_final` means that the call pushes, deploys, publishes or deletes. `missing` says which parts
-    of `first` have not passed. `passed` is the id of the call in which `first` last passed;
-    `is_unseen` means that this is unknown.
-    """
+    """A rule that applies to a call."""
 
     record: models.Record
     binding: Binding
-    part: str
-    is_final: bool = False
+    part: str  # the part of the call that matches the binding
+    is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
-    missing: str = ""
-    passed: str = ""
-    is_unseen: bool = False
+    missing: str = ""  # the parts of `first` that have not passed
+    passed: str = ""  # the id of the call in which `first` last passed
+    is_unseen: bool = False  # it is unknown whether `first` has passed
 
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
-    """Return the rules with `When:` of this project and its user, newest first, at most MAX_RULES.
-    Local rules of other sessions are included only if `of_all_sessions` is set.
-    """
+    """Return the rules with `When:` of this project and its user, newest first, up to MAX_RULES."""
     session = () if of_all_sessions else (memory.settings.session,)
     where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
     return [bound(record) for record in memory.find_records(where, session, MAX_RULES)]
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings, and with those required commands that the user typed or
-    confirmed.
-    """
+    """Return a record with its bindings, and the required commands that the user typed."""
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in bindings.required_by(when) if binding.text not in unsaid)
@@ -411,13 +384,8 @@ def _question(applied: Sequence[Applied], who: str) -> str:
     ending = f"`tell {id_}` ends this question and `lift {id_}` the rule"
     if record.source == models.OTHERS:
         ending = f"`forget {id_}` ends this question for you alone"
-    return "\n".join(
-        (
-            f"memory-fabric: {who} a rule about this call{f': {missing}' if missing else ''}.",
-            *map(rule_line, applied),
-            f"Typed as a prompt, {ending}.",
-        )
-    )
+    first = f"memory-fabric: {who} a rule about this call{f': {missing}' if missing else ''}."
+    return "\n".join((first, *map(rule_line, applied), f"Typed as a prompt, {ending}."))
 
 
 def _missing(applied: Sequence[Applied]) -> str:
@@ -437,8 +405,7 @@ def rule_line(rule: Applied) -> str:
     words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))
     most = len(words) + CAPTION_CHARS if words else 0
     text = models.worded(record, most, why=True)
-    if is_theirs and words:
-        text = models.words_first(words, record.what, record.why, most)
+    text = models.words_first(words, record.what, record.why, most) if is_theirs and words else text
     text = one_line(text)
     kind = models.shown_type(record.type)
     by = "of the user" if record.trust == "user" else "noted by the assistant"

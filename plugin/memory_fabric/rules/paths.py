@@ -1,6 +1,5 @@
-"""Paths: glob patterns as in .gitignore, and the files that a command evidently changes.
-
-`*` and `?` match characters within one part of a path; `**` matches any number of parts.
+"""Paths: glob patterns as in .gitignore, and the files that a command evidently changes. `*` and
+`?` match characters within one part of a path; `**` matches any number of parts.
 """
 
 from __future__ import annotations
@@ -106,7 +105,6 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
 
 
 def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the paths of the files that `curl -O` and `wget` download."""
     letters = {word[1:] for word in words if word.startswith("-") and not word.startswith("--")}
     keeps = any("O" in letter and _WITH_VALUE.isdisjoint(letter) for letter in letters)
     is_kept = {"curl": keeps or "--remote-name" in words, "wget": not keeps}
@@ -182,9 +180,7 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a path in a command, in which the shell may expand globs, is the wanted path.
-    If `whole`, the command acts on a folder with its contents, so paths inside it match as well.
-    """
+    """Return True if a path in a command is the wanted path or, with `whole`, a folder above."""
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
     if whole and len(parts) == len(names) + 1 and not parts[-1].strip("*"):

@@ -1,5 +1,4 @@
 """The programs that a command really runs, without wrappers, in one form for all package managers.
-
 A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
 package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the
 wrappers and programs.
@@ -68,14 +67,11 @@ LINES, EACH = options_in("wrappers of a line"), options_in("wrappers of lines")
 TYPED, SCRIPTS = options_in("wrappers that type"), options_in("wrappers of scripts")
 LINE_OPTIONS, EXECUTING = options_in("options with a line"), options_in("options with a command")
 OF_PROCESSES, OF_PACKAGES = options_in("wrappers of processes"), options_in("wrappers of packages")
-WRAPPERS = (
-    OF_PROCESSES | OF_PACKAGES | options_in("other wrappers") | LINES | EACH | TYPED | SCRIPTS
-)
+WRAPPERS = OF_PROCESSES | OF_PACKAGES | options_in("other wrappers")
+WRAPPERS |= LINES | EACH | TYPED | SCRIPTS
 VALUE_OPTIONS = {words[0]: options for words, options in options_in("options with a value").items()}
 _OWN_COMMANDS = words_of("own commands")
-_SAME_PROGRAM = {
-    alias: words for words, aliases in options_in("aliases").items() for alias in aliases
-}
+_SAME_PROGRAM = {a: words for words, aliases in options_in("aliases").items() for a in aliases}
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
@@ -97,15 +93,11 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
 
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with a plain name of the program: `python` for `/usr/bin/python3`. The path
-    of a program in the project is kept, unless a package manager has installed it there.
-    """
-    program = words[0]
-    while len(words) > 1 and shell.is_assignment(program):
+    """Return the words with a plain name of the program: `python` for `/usr/bin/python3`."""
+    while len(words) > 1 and shell.is_assignment(words[0]):
         words = words[1:]
-        program = words[0]
-    absolute = program.startswith("/")
-    program = os.path.basename(program) if absolute else installed_name(program)
+    program = words[0]
+    program = os.path.basename(program) if program[:1] == "/" else installed_name(program)
     program = program.removeprefix("./") if program in ("./gradlew", "./mvnw") else program
     program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
@@ -185,8 +177,7 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 def installed_name(program: str) -> str:
     """Return the plain name of a program in a `bin` folder; return other programs unchanged."""
-    is_installed = "/bin/" in program or "/.bin/" in program
-    return os.path.basename(program) if is_installed else program
+    return os.path.basename(program) if "/bin/" in program or "/.bin/" in program else program
 
 
 def run_by(call: Call) -> Iterator[Call]:
@@ -203,8 +194,7 @@ def run_by(call: Call) -> Iterator[Call]:
         word, following = words[at], "".join(words[at + 1 : at + 2])
         if word in ("-C", "--chdir", "--working-directory"):
             folder = shell.path_in(folder, following)
-        if word.startswith("-I"):
-            mark = word[2:] or following
+        mark = word[2:] or following if word.startswith("-I") else mark
         if word.startswith("-") and len(word) > 1:
             is_cluster = word[1:].isalpha() and f"-{word[-1]}" in options
             at += 2 if word in options or is_cluster else 1
@@ -220,9 +210,8 @@ def run_by(call: Call) -> Iterator[Call]:
         return
     if words[0] in ("npx", "bunx", "pnpx", "corepack") and "@" in command[0][1:]:
         command = (command[0][: command[0].index("@", 1)], *command[1:])  # without a version
-    lines = (
-        [" ".join(command)] if wrapper in LINES or (len(command) == 1 and " " in command[0]) else []
-    )
+    is_line = wrapper in LINES or (len(command) == 1 and " " in command[0])
+    lines = [" ".join(command)] if is_line else []
     if wrapper in (("parallel",), ("sem",)):
         end = command.index(":::") if ":::" in command else len(command)
         values = command[end + 1 :] or stdin.splitlines() or [""]

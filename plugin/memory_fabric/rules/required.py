@@ -18,9 +18,8 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 
 def calls_of(line: str, folder: str) -> list[Call]:
-    """Return the commands in a line, in order. Before a command come its wrappers and redirections,
-    which are connected to it by `&&`. `||` follows a negated command.
-    """
+    """Return the commands in a line, in order, each after its wrappers and redirections."""
+    # Wrappers are connected to their command by `&&`, and `||` follows a negated command.
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
         after = "||" if "!" in outer.raw[:2] else outer.after
@@ -77,10 +76,9 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and those names in it that occur in no prompt of the user.
-
-    If the user did not type a required command but its activity, the activity replaces the command:
-    `test` replaces `pytest` if the user typed "the tests".
+    """Return the text of `When:`, and those names in it that occur in no prompt of the user. If the
+    user did not type a required command but its activity, the activity replaces the command: `test`
+    replaces `pytest` if the user typed "the tests".
     """
     stated = required_by(when)
     activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]

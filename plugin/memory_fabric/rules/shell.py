@@ -1,5 +1,4 @@
 """The commands that a line of shell code runs, with their words (unquoted) and their folders.
-
 Lists, pipes, groups, substitutions, redirections and here-documents are parsed as in a POSIX shell
 and bash, if that is possible without running anything. The parser knows variables that the line
 itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; other variables remain
@@ -7,7 +6,7 @@ itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; othe
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 # Only this many characters of a line are read. A word that is cut there matches no rule.
@@ -24,8 +23,7 @@ _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac 
 # Words that begin a header; it extends to the next separator and is not a command.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
-# Marks the positions in a word at which the shell splits the word.
-_SPLIT = "\0"
+_SPLIT = "\0"  # marks the positions in a word at which the shell splits the word
 UNKNOWN = "$"
 # The connector of a command in a substitution: its output is used, but its status is lost.
 SUBSTITUTED = "$("
@@ -36,24 +34,17 @@ SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """A simple command: its words, its folder, and the files to which its output is redirected.
-
-    `folder` is '' if it is unknown. `stdin` is the input of the command, if that is known. `raw`
-    contains the words as written, with prefixes and input files. `after` is the connector that
-    follows, or SUBSTITUTED.
-    """
+    """A simple command: its words and its folder, which is '' if it is unknown."""
 
     words: tuple[str, ...]
     folder: str
-    written: tuple[str, ...] = ()
-    stdin: str = ""
-    raw: tuple[str, ...] = ()
-    after: str = ""
+    written: tuple[str, ...] = ()  # the files to which its output is redirected
+    stdin: str = ""  # its input, if that is known
+    raw: tuple[str, ...] = ()  # the words as written, with prefixes and input files
+    after: str = ""  # the connector that follows, or SUBSTITUTED
 
 
 class _Pending:
-    """A command whose words are being read."""
-
     def __init__(self) -> None:
         self.words: list[str] = []
         self.raw: list[str] = []
@@ -81,14 +72,9 @@ class _Reader:
     """A parser that reads one line in one pass; it starts another parser for each substitution."""
 
     def __init__(
-        self,
-        text: str,
-        folder: str,
-        depth: int,
-        place: int = 0,
-        known: Mapping[str, str] | None = None,
+        self, text: str, folder: str, depth: int, at: int = 0, known: dict[str, str] | None = None
     ) -> None:
-        self.text, self.folder, self.depth, self.place = text, folder, depth, place
+        self.text, self.folder, self.depth, self.place = text, folder, depth, at
         self.found: list[Call | _Pending] = []
         # Here-documents that begin after the next line break: their delimiters and their commands.
         self.documents: list[tuple[str, _Pending]] = []
@@ -244,7 +230,6 @@ class _Reader:
         return True
 
     def _read_documents(self) -> None:
-        """Read here-documents as the input of their commands."""
         for delimiter, pending in self.documents:
             lines: list[str] = []
             while self.place < len(self.text):
@@ -304,10 +289,8 @@ class _Reader:
                 self.place += 1
                 break
             if c == "\\":
-                escaped = self.text[self.place + 1 : self.place + 2]
-                parts.append(
-                    escaped if escaped in '"\\$`' else "" if escaped == "\n" else c + escaped
-                )
+                after = self.text[self.place + 1 : self.place + 2]
+                parts.append(after if after in '"\\$`' else "" if after == "\n" else c + after)
                 self.place += 2
             else:
                 parts.append(self._expanded())
@@ -360,8 +343,7 @@ class _Reader:
         text, place = self.text, self.place
         if close == "`":
             end = text.find("`", place)
-            end = len(text) if end < 0 else end
-            text = text[:end]
+            text = text if end < 0 else text[:end]
         inner = _Reader(text, self.folder, self.depth + 1, place, self.known)
         calls = inner.calls()
         self.found += [call._replace(after=SUBSTITUTED) for call in calls]
@@ -388,9 +370,7 @@ def printed(call: Call) -> str:
         return call.folder
     if program == "which" or call.words[:2] == ("command", "-v"):
         return "".join(words[-1:])
-    if program == "find":
-        return " ".join(operands_of_find(call.words))
-    return ""
+    return " ".join(operands_of_find(call.words)) if program == "find" else ""
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
@@ -408,9 +388,7 @@ def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
     ]
     if not names:
         return folders
-    return tuple(
-        operand for folder in folders for operand in (names if not folder.strip("./") else [folder])
-    )
+    return tuple(o for f in folders for o in (names if not f.strip("./") else [f]))
 
 
 def alternatives(pattern: str) -> list[str]:
@@ -435,8 +413,7 @@ def without_prefix(words: list[str]) -> list[str]:
 def is_assignment(word: str) -> bool:
     """Return True if a word has the form `NAME=value`."""
     name, sign, _ = word.partition("=")
-    name = name.removesuffix("+")
-    return bool(sign) and name.isidentifier()
+    return bool(sign) and name.removesuffix("+").isidentifier()
 
 
 def path_in(folder: str, path: str) -> str:

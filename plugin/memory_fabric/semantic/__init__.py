@@ -1,5 +1,4 @@
 """Similarity of meaning for the server and the command line, if the extra `semantic` is installed.
-
 Hooks import nothing from this package. If the extra is not installed, recall does without it.
 """
 

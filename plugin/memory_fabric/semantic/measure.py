@@ -1,5 +1,4 @@
 """Similarity of meaning for recall if the extra is installed; others import only this module.
-
 `measure_for` costs only a few stats; numpy and the model are loaded for the first question.
 """
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
 # Minimum cosine similarity of a text that shares no word with the question; most others have less.
 FLOOR = 0.25
-# The maximum number of hits embedded for a question; each takes 5 to 10 ms.
-MAX_FRESH = 24
+MAX_FRESH = 24  # the maximum number of hits embedded for a question; each takes 5 to 10 ms
 MAX_KEPT = 2000
 # One Measure for each model, used for all questions in this process.
 _measures: dict[str, Measure] = {}
@@ -58,8 +56,7 @@ class Measure:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # Recall must work even if the package is incomplete or made for another machine; its
-            # compiled modules can then raise any error.
+            # Recall works even if the package is broken; its compiled modules may raise any error.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -92,7 +89,6 @@ class Measure:
         return vectors.similarities(encoded[question], by_id)
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return the vector of each text; the vectors of recent texts are cached."""
         if len(self._fresh) > MAX_KEPT:
             self._fresh.clear()
         new = [text for text in dict.fromkeys(texts) if text not in self._fresh]

@@ -1,7 +1,6 @@
-"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy.
-
-It is loaded from two files and needs only numpy and the tokenizer: it downloads and writes nothing,
-and reads no environment variable.
+"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy. It is
+loaded from two files and needs only numpy and the tokenizer: it downloads and writes nothing, and
+reads no environment variable.
 """
 
 import json
@@ -18,8 +17,7 @@ NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
 # Longer texts are truncated: one vector describes them badly, and embedding them takes seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
-# How many texts are embedded at once; all are padded to the length of the longest.
-BATCH = 32
+BATCH = 32  # how many texts are embedded at once; all are padded to the length of the longest
 # Coefficients of the tanh approximation of the GELU activation function.
 GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
 

@@ -1,7 +1,6 @@
-"""Stored vectors: the table `vectors` of a database, and a copy of it in this process's memory.
-
-A vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; its length
-has no meaning. Triggers in the database delete a vector together with its text.
+"""Stored vectors: the table `vectors` of a database, and a copy of it in this process's memory. A
+vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; its length has
+no meaning. Triggers in the database delete a vector together with its text.
 """
 
 import json
@@ -24,8 +23,7 @@ KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
 # How many rows are converted to floats at a time, so that they fit into the processor's cache.
 CHUNK = 2048
-# SQL joins that look up vectors by the public ids of rows. CROSS fixes the order of the joins,
-# because there are few ids and many vectors.
+# SQL joins of vectors by the public ids of rows. CROSS, because ids are few and vectors many.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -82,7 +80,6 @@ class Matrix:
 
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
         """Return (kind, row) of the rows most similar to a question's vector, most similar first.
-
         At most `most[kind]` rows of each kind are returned; their similarity is at least `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
@@ -100,11 +97,8 @@ class Matrix:
         return [(kind, row) for _, kind, row in sorted(nearest_rows)]
 
     def _append(self, database: Database) -> int:
-        """Load the rows that were added since the last call; return their number."""
-        new_rows = database.rows(
-            "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq",
-            (self._last, NAME),
-        )
+        query = "SELECT kind, row, vector FROM vectors WHERE seq > ? AND model = ? ORDER BY seq"
+        new_rows = database.rows(query, (self._last, NAME))
         if not new_rows:
             return 0
         stored = np.frombuffer(b"".join(row[2] for row in new_rows), dtype=np.int8)
@@ -124,8 +118,7 @@ class Matrix:
 
 # Similarities are rounded, because their last digits (and so the order) depend on the machine.
 DIGITS = 4
-# The mean of a few texts is too similar to each of them. So the mean includes this number of
-# imaginary texts whose vectors are zero.
+# The mean of a few texts is too similar to them, so it includes this number of zero vectors.
 UNHEARD_TEXTS = 10
 
 
@@ -152,8 +145,7 @@ def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[st
             elif source == "graph" and "#" in key and number.isdecimal():
                 by_kind.setdefault(OBSERVATIONS, {})[int(number)] = hit.id
         for kind, keys in by_kind.items():
-            vectors_by_key = of_ids(database, kind, keys)
-            by_id |= {keys[key]: vector for key, vector in vectors_by_key.items()}
+            by_id |= {keys[key]: v for key, v in of_ids(database, kind, keys).items()}
     return dict(zip(by_id, unpacked(list(by_id.values())), strict=True))
 
 
@@ -187,7 +179,6 @@ WHERE = {
 
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
     """Embed all rows of this memory's databases that have no vector; return how many were embedded.
-
     Stop when the monotonic clock reaches `give_up_s`. Raises TimeoutError if another process is
     embedding, StoreUnavailable, OSError.
     """
