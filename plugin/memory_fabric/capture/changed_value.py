@@ -41,13 +41,11 @@ _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
 _BEFORE_VALUE, _CASES, _ENDS = _listed("before value"), _listed("cases"), _listed("ends")
-# Words after which a number is a measure.
-_BEFORE_NUMBER = _listed("before value", "before number")
+_BEFORE_NUMBER = _listed("before value", "before number")  # words after which a number is a measure
 _SLOTS, _USING, _PURPOSES = _listed("slots"), _listed("using"), _listed("purposes")
 _WEAK = _BEFORE_NUMBER | _CASES | _ENDS | {"="}
-_DENIALS = negations.NEVER.union(
-    negations.NOT, negations.CONTRACTED, ("ne", "n", "don't", "doesn't", "avoid")
-)
+_DENIALS = negations.NEVER | negations.NOT | negations.CONTRACTED
+_DENIALS |= {"ne", "n", "don't", "doesn't", "avoid"}
 
 
 class Token(NamedTuple):
@@ -71,8 +69,7 @@ def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
     """Return True if two statements assign different values to their first sentences' subject."""
     if not a or not b:
         return False
-    about_one = _count(_common(a[0], b[0])) > 1
-    pairs = product(a, b) if about_one else [(a[0], b[0])]
+    pairs = product(a, b) if _count(_common(a[0], b[0])) > 1 else [(a[0], b[0])]
     return any(_has_other_value(first, second) for first, second in pairs)
 
 
@@ -139,7 +136,6 @@ def _value(tokens: Sentence) -> Sentence:
 
 
 def _count(tokens: Sequence[Token]) -> int:
-    """Return the number of tokens that are content words."""
     return sum(token.key not in _WEAK for token in tokens)
 
 
@@ -162,11 +158,8 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     before = lead[-1]
     if before.key == "=" or before.key in _BEFORE_NUMBER:
         return True
-    is_name = (
-        before.key in _listed("numbered")
-        or (before.place and before.raw[:1].isupper())
-        or (len(lead) == 1 and before.key not in _listed("counted by"))
-    )
+    is_name = before.key in _listed("numbered") or (before.place and before.raw[:1].isupper())
+    is_name = is_name or (len(lead) == 1 and before.key not in _listed("counted by"))
     if not is_name:
         return bool(behind or all(units))
     # "requires Node 18" and "listens on port 8080" give a measure; "Open port 80" does not.
@@ -242,7 +235,6 @@ def _kind(value: Sentence) -> str:
 
 
 def _is_name(value: Sentence) -> bool:
-    """Return True if a value is written like a name or is the name of a known technology."""
     if len(value) > 3 or any(token.key in _BEFORE_VALUE | _CASES for token in value):
         return False
     return any(

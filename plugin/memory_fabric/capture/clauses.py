@@ -33,8 +33,7 @@ _REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, an
 _TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
-    r"因为|"
-    r"由于)\s?(?P<why>[^,，]{6,200})[,，]\s?(?P<rest>\S.*)"
+    r"因为|由于)\s?(?P<why>[^,，]{6,200})[,，]\s?(?P<rest>\S.*)"
 )
 _NEXT_REASON = rf"^(?:{either('clauses', 'next reason')})\b,?\s*"
 _MENDED = r"\b(?:fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|cured|helped|did the trick)\b"
@@ -122,9 +121,7 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Return the first clause of a sentence with its reason and rejected alternatives. The end of
-    the clause is searched from the offset `end` on.
-    """
+    """Return a sentence's clause, ending after the offset `end`, its reason and alternatives."""
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
     right = border.start() if border else len(sentence)

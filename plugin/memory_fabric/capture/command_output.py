@@ -45,10 +45,7 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """Return the output line that best describes the error, without a prefix such as `npm ERR!`, or
-    ''. An assertion, an exception or a compiler's first error takes precedence over the last line
-    that contains words.
-    """
+    """Return the output line that best describes the error, without a prefix like `npm ERR!`."""
     lines = _lines_with_words(output)
     return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
 
@@ -60,9 +57,7 @@ def pasted_error(text: str) -> str:
 
 
 def signature(output: str) -> str:
-    """Return the line that describes the error. Return '' if it does not say what failed, for
-    example "Lifecycle script `build` failed", "exit code 1", a path or a progress line.
-    """
+    """Return the line that describes the error; '' if it does not say what failed."""
     line = telling_line(output)
     return line if is_specific(line) or exact(_ASSERTION).search(line) else ""
 
@@ -72,8 +67,7 @@ def is_specific(line: str) -> bool:
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
     own = {word for word in own if len(word) > 1 or not word.isascii()}
-    has_name = bare != line or exact(_NAMED).search(line) is not None
-    return len(own) > 1 or (bool(own) and has_name)
+    return len(own) > 1 or (bool(own) and (bare != line or bool(exact(_NAMED).search(line))))
 
 
 def _lines_with_words(output: str) -> list[str]:
@@ -100,6 +94,5 @@ def _plain(line: str) -> str:
 def _lines(output: str) -> list[str]:
     if len(output) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
         output = f"{output[:MAX_HEAD_CHARS]}\n{output[-MAX_TAIL_CHARS:]}"
-    if "\x1b" in output:
-        output = exact(_COLOURS).sub("", output)
+    output = exact(_COLOURS).sub("", output) if "\x1b" in output else output
     return [line[:MAX_LINE_CHARS].rstrip() for line in output.splitlines() if line.strip()]

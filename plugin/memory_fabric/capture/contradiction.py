@@ -1,11 +1,11 @@
 """Contradictions between a new record and current records that the new record does not close. The
-rules prefer missing a contradiction to inventing one. Both records must have the same subject. In
-addition, one must require what the other forbids, report the opposite outcome, state another value,
-or reject what the other chooses. Records with opposite outcomes must also share most words of the
-shorter record. If both contain names, the first names must be equal.
+rules prefer missing a contradiction to inventing one. Both records must have the same subject, and
+one must require what the other forbids, report the opposite outcome, state another value, or reject
+what the other chooses. Records with opposite outcomes must also share most words.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from memory_fabric.capture import clauses
@@ -23,8 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-# At most this many matches are compared; those that share rare words come first.
-MAX_LOOKED_AT = 30
+MAX_LOOKED_AT = 30  # at most this many matches are compared; those that share rare words come first
 # Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
     "use uses used using always never must shall avoid forbidden allowed longer please let".split()
@@ -45,29 +44,22 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """The statement of a record as stems of words: what it requires (`does`) and forbids
-    (`denies`), and the subjects that it chooses (`takes`) and `rejects`. `first` are the first two
-    stems of the subject; the `whole` sentences are searched for changed values.
-    """
+    """The statement of a record as stems of words."""
 
-    does: tuple[frozenset[str], ...] = ()
-    takes: tuple[frozenset[str], ...] = ()
-    denies: tuple[frozenset[str], ...] = ()
-    rejects: tuple[frozenset[str], ...] = ()
-    first: tuple[str, ...] = ()
-    whole: tuple[Sentence, ...] = ()
+    does: tuple[frozenset[str], ...] = ()  # what it requires
+    takes: tuple[frozenset[str], ...] = ()  # the subjects that it chooses
+    denies: tuple[frozenset[str], ...] = ()  # what it forbids
+    rejects: tuple[frozenset[str], ...] = ()  # the subjects that it rejects
+    first: tuple[str, ...] = ()  # the first two stems of the subject
+    whole: tuple[Sentence, ...] = ()  # the sentences, which are searched for changed values
 
 
 class _Subject(NamedTuple):
-    """The subject of a record: keys of known technologies in order, all stems, and the first two
-    stems. `versions` maps a name to its version (Redis 6); `lacking` are the nouns after "without".
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # the keys of known technologies in order
     stems: frozenset[str] = frozenset()
-    opening: tuple[str, ...] = ()
-    versions: Mapping[str, str] = {}
-    lacking: frozenset[str] = frozenset()
+    opening: tuple[str, ...] = ()  # the first two stems
+    versions: Mapping[str, str] = {}  # from a name to its version: Redis 6
+    lacking: frozenset[str] = frozenset()  # the nouns after "without"
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
@@ -138,20 +130,15 @@ def _disagree(a: _Said, b: _Said) -> bool:
     pairs = ((a, b), (b, a))
     if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
         return True
-    return any(_rejects(*pair) for pair in pairs) or is_changed(a.whole, b.whole)
-
-
-def _rejects(a: _Said, b: _Said) -> bool:
-    """Return True if `a` rejects what `b` chooses, and both may have the same purpose."""
-    for rejected in a.rejects:
-        for taken in b.takes:
-            if not (rejected <= taken and rejected & set(b.first)):
-                continue
-            mine = frozenset().union(*a.takes) - rejected - set(a.first[:1])
+    for one, other in pairs:
+        for rejected, taken in product(one.rejects, other.takes):
+            # One rejects what the other chooses, if both may have the same purpose.
+            mine = frozenset().union(*one.takes) - rejected - set(one.first[:1])
             theirs = taken - rejected
-            if not mine or not theirs or mine & theirs:
+            has_purpose = not mine or not theirs or bool(mine & theirs)
+            if rejected <= taken and rejected & set(other.first) and has_purpose:
                 return True
-    return False
+    return is_changed(a.whole, b.whole)
 
 
 def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
@@ -175,8 +162,7 @@ def opposed(record: Record, known: Sequence[Record]) -> list[Record]:
             is_near = shared >= MIN_WORDS_UNNAMED and share >= MIN_SHARE_UNNAMED
             same_opening = set(about.opening) == set(other.opening)
             is_near = is_near or (len(about.opening) == MIN_WORDS and same_opening)
-        if is_near and share:
-            rated.append((share, stated_at(old), old))
+        rated += [(share, stated_at(old), old)] if is_near and share else []
     rated.sort(key=lambda row: row[:2], reverse=True)
     return [old for *_, old in rated[:MAX_SHOWN]]
 
@@ -193,8 +179,7 @@ def outcome_of(record: Record) -> str:
     """Return `failed` or `worked`; for a record without an outcome, return its type."""
     if verdict(record) == "failed":
         return "failed"
-    worked = record.outcome == "success" or record.type == "pattern"
-    return "worked" if worked else record.type
+    return "worked" if record.outcome == "success" or record.type == "pattern" else record.type
 
 
 def _subject(record: Record) -> _Subject:
@@ -208,10 +193,8 @@ def _subject(record: Record) -> _Subject:
     names = tuple(clauses.key_of(e.name) for e in things if clauses.key_of(e.name) not in rejected)
     stems = clauses.subject(text)
     if followed:
-        rejections = [
-            *record.alternatives,
-            *(e.name for e in things if clauses.key_of(e.name) in rejected),
-        ]
+        rejections = [*record.alternatives]
+        rejections += [e.name for e in things if clauses.key_of(e.name) in rejected]
         dropped = set(clauses.subject(" ".join(rejections)))
         stems = [stem for stem in stems if stem not in dropped]
     spoken = words(text)

@@ -11,8 +11,7 @@ from memory_fabric.patterns import pattern
 
 # Only the beginning and the end of a long prompt are read, because its middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
-# A sentence is captured if the weights of its cues add up to at least this much.
-ENOUGH = 2.0
+ENOUGH = 2.0  # a sentence is captured if the weights of its cues add up to at least this much
 NUMBERED = ("\n2. ", "\n2) ")
 _MACHINE = (
     "caveat:", "[request interrupted", "/", "@agent", "base directory for this skill",
@@ -30,7 +29,6 @@ class Cue(NamedTuple):
     expression: str
 
     def is_in(self, lowered: str) -> bool:
-        """Return True if a sentence in lower case contains the cue."""
         if not any(word in lowered for word in self.words):
             return False
         return not self.expression or pattern(self.expression).search(lowered) is not None

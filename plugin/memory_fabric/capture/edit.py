@@ -100,8 +100,8 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id (or end of an id) if it can be changed. With `of_others`, a
-    colleague's record, which can only be confirmed, is accepted too. Raises NotFound and BadInput.
+    """Return the record with this id if it can be changed or, with `of_others`, only be confirmed.
+    Raises NotFound and BadInput.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
@@ -149,11 +149,9 @@ def edited(
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
-    new = old._replace(
-        what=text, why=why, type=edit.type or old.type, scope=edit.scope or old.scope
-    )
-    if (text, why) != (old.what, old.why):
-        new = _restated(memory, old, new, by)
+    new = old._replace(what=text, why=why, type=edit.type or old.type)
+    new = new._replace(scope=edit.scope or old.scope)
+    new = _restated(memory, old, new, by) if (text, why) != (old.what, old.why) else new
     if edit.when is not None:
         when = edit.when
         if when.startswith(FIRST.rstrip()):  # a `First:` without a `When:`
@@ -171,15 +169,21 @@ def edited(
             others = tuple(r for r in new.relations if r not in chosen)
             new = new._replace(entities=entities, relations=others)
         new = remember.joined_to_project(new, memory)
-    if new.scope == "global":
-        new = for_everybody(new, memory)
+    new = for_everybody(new, memory) if new.scope == "global" else new
     if new == old:
         message = f"{short_id(old.id)} says this already."
         raise BadInput("text", message, remedy="Say what to change.")
-    _require_new_words(memory, new, closing)
+    # No other current record of the same scope and domain may have the same text.
+    where = f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}"
+    values = (records.key_of(new.what), new.scope, new.domain, new.id)
+    for same in memory.find_records(where, values):
+        is_no_twin = same.source == models.OTHERS or same.id in closing
+        if records.have_same_text(same, new) and not is_no_twin:
+            id_ = short_id(same.id)
+            remedy = f"memory-fabric edit {id_} --instead-of {short_id(new.id)} makes them one."
+            raise _refused(f"{id_} says this already.", remedy)
     if new.scope != "global":
-        now = by.at or timestamp()
-        new = new._replace(evidence={**new.evidence, models.CONFIRMED: now})
+        new = new._replace(evidence={**new.evidence, models.CONFIRMED: by.at or timestamp()})
     return new
 
 
@@ -206,22 +210,9 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
     )
 
 
-def _require_new_words(memory: Memory, new: Record, closing: Sequence[str]) -> None:
-    """Raise BadInput if another current record of the same scope and domain has the same text."""
-    where = f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}"
-    values = (records.key_of(new.what), new.scope, new.domain, new.id)
-    for same in memory.find_records(where, values):
-        is_no_twin = same.source == models.OTHERS or same.id in closing
-        if records.have_same_text(same, new) and not is_no_twin:
-            id_ = short_id(same.id)
-            remedy = f"memory-fabric edit {id_} --instead-of {short_id(new.id)} makes them one."
-            raise _refused(f"{id_} says this already.", remedy)
-
-
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record, in another database if its scope changes that. Replaced records
-    remain closed. Raises StoreUnavailable, and BadInput if the record was forgotten in its new
-    scope.
+    """Store the changed record, in another database if its scope changes that. Raises
+    StoreUnavailable, and BadInput if the record was forgotten in its new scope.
     """
     store = remember.kind_of(memory, new)
     moves = store != old.store
@@ -232,9 +223,8 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
         unnamed = operation.provenance._replace(author="", origin="", session="", agent="")
         operation = operation._replace(provenance=unnamed)
     if memory.apply_now(operation, is_new=True).get("record") is None:
-        raise _refused(
-            f"{short_id(new.id)} was forgotten in scope {new.scope}.", "Remember it there instead."
-        )
+        problem = f"{short_id(new.id)} was forgotten in scope {new.scope}."
+        raise _refused(problem, "Remember it there instead.")
     if moves:
         closed = memory.find_records("superseded_by = ?", (new.id,))
         moved = {"ids": [new.id], "bury": False, "moved_to": new.scope}
@@ -247,9 +237,8 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id, or end of an id; it then replaces the records in
-    `instead_of`. Raises NotFound, StoreUnavailable, and BadInput like `edited` or if it would
-    replace itself.
+    """Change the record with this id; it then replaces the records in `instead_of`. Raises
+    NotFound, StoreUnavailable, and BadInput like `edited` or if it would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -267,9 +256,7 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Confirm the records with these ids for the user; return them. Raises the errors of
-    `editable`, BadInput for a candidate, and StoreUnavailable.
-    """
+    """Confirm the records with these ids; return them. Raises like `editable`, and BadInput."""
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
         if stored.record.status == "candidate":
@@ -279,9 +266,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Record that the user confirmed a record. Its review is postponed. It and the records that
-    contradicted it are no longer marked as contradictory. An imported record gets the user's trust.
-    """
+    """Record that the user confirmed a record, which then contradicts no other record."""
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
         if id_ in models.contradicted(doubted):
@@ -290,9 +275,8 @@ def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
             _save_evidence(memory, marked, {models.CONTRADICTS: still_contradicted}, by)
     if models.is_unconfirmed_import(stored.record):
         stored = stored._replace(record=stored.record._replace(trust="user"))
-    return _save_evidence(
-        memory, stored, {models.CONFIRMED: by.at or timestamp(), models.CONTRADICTS: []}, by
-    )
+    confirmed = {models.CONFIRMED: by.at or timestamp(), models.CONTRADICTS: []}
+    return _save_evidence(memory, stored, confirmed, by)
 
 
 def _save_evidence(
@@ -310,9 +294,7 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
-    """Return a function that keeps or drops the candidate with this id and returns the outcome.
-    Raises NotFound and BadInput; the returned function raises StoreUnavailable.
-    """
+    """Return a function that keeps or drops this candidate. Raises NotFound and BadInput."""
     record = candidates.named(memory, name)
 
     def decide() -> Done:
@@ -329,9 +311,8 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep the record with this id. A candidate gets the user's trust. A replaced or dropped record
-    becomes current again. Any other record remains current together with the records that
-    contradict it. Raises NotFound, BadInput and StoreUnavailable.
+    """Keep the record with this id: a candidate gets the user's trust, and a replaced or dropped
+    record becomes current again. Raises NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -339,17 +320,14 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
     if not record.valid_to:
         return KEPT, confirm(memory, editable(memory, record.id), by)
     was = {"by": record.superseded_by, "at": record.valid_to}
-    memory.write_now(
-        "supersede", {"links": [{"id": record.id, **OPEN, "was": was}]}, by, store=store
-    )
+    link = {"id": record.id, **OPEN, "was": was}
+    memory.write_now("supersede", {"links": [link]}, by, store=store)
     opened = record._replace(superseded_by="", valid_to="")
     return OPENED, confirm(memory, Stored(opened, sessions, store), by)
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close the records that the record with this id contradicts, and record that the user accepts
-    it. Return this record and the closed records. Raises NotFound, BadInput, StoreUnavailable.
-    """
+    """Close the records that this record contradicts, for the user; return it and them."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

@@ -40,10 +40,8 @@ _SUPPOSED = (
 # Words before a name that show that it is only being considered, or is used by other people.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
 # Words at which an object ends. Between a verb and its object there may be articles and the like.
-_ENDING = (
-    STOPWORDS
-    | FUNCTION_WORDS
-    | frozenset("across everywhere instead per rather since today via without".split())
+_ENDING = (STOPWORDS | FUNCTION_WORDS).union(
+    "across everywhere instead per rather since today via without".split()
 )
 _ARTICLES = frozenset(
     """the a an our its their only just both das den dem der die ein eine einen la las los el un una
@@ -63,8 +61,7 @@ _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
 # purpose or a service, or is the subject of a passive verb. In German and CJK, verbs come last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# Words between two names, mapped to the relation that they state between the names; in BACKWARD,
-# the relation is from the second name to the first.
+# Words between two names, and the relation that they state; BACKWARD: from second to first name.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
@@ -73,11 +70,8 @@ FORWARD, BACKWARD = (
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
-_VERB = "|".join(
-    sorted(
-        (w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB), key=len, reverse=True
-    )
-)
+_VERBAL = [w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB]
+_VERB = "|".join(sorted(_VERBAL, key=len, reverse=True))
 # In notes, "used for" and "used by" occur without an auxiliary verb.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
 # Verbs in the plural. After a single word they are imperatives, as in "please use".
@@ -112,16 +106,15 @@ def extract(
     text: str, *, known: Mapping[str, str] = {}
 ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     """Return the entities in a text and their relations, in order and without duplicates. `known`
-    maps the `name_key` of each existing entity to its name, which replaces other spellings. Only
-    the first 65,536 characters are read.
+    maps the `name_key` of each existing entity to its name, which replaces other spellings.
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
     parts: list[Mention] = []  # subjects and objects that no vocabulary contains
     for start, end in _spans(text, names):
         part = text[start:end]
-        overlaps = any(start < m.end and m.start < end for m in (*names, *parts))
-        if not overlaps and _is_name(part):
+        is_free = all(end <= m.start or m.end <= start for m in (*names, *parts))
+        if is_free and _is_name(part):
             name = known.get(name_key(part)) or "-".join(part.lower().split())
             parts.append(Mention(name, "component", start, end))
     in_order = sorted([*names, *parts], key=lambda mention: mention.start)
@@ -190,8 +183,7 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     is_list = " ".join(gap.replace(",", " ").lower().split()) in _LIST_WORDS
     if last and last.target == left.name and last.type in _LISTED and is_list:
         return Relation(last.source, last.type, right.name) if last.source != right.name else None
-    if last and last.type == "chose_over" and gap.startswith(", for"):
-        gap = gap[1:]
+    gap = gap[1:] if last and last.type == "chose_over" and gap.startswith(", for") else gap
     if gap.strip().lower() in _COMPARED and pattern(_DECIDING).search(_before(text, left)):
         return Relation(left.name, "chose_over", right.name)
     phrase = " ".join(word for word in gap.lower().split() if word not in _FILLERS)

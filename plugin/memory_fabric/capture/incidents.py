@@ -1,7 +1,6 @@
 """Fixes: failed commands, the changes made after the failure, and the successful run that followed.
 No record is made of a command that only reads or waits, was refused or interrupted, fails without
-an informative error, or passed without a changed file or a stated cause. Failures that are still
-open are passed to the next call.
+an informative error, or passed without a changed file or a stated cause.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,18 +43,15 @@ class Step(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failing command, its error if informative, the `files` changed since, and the user's
-    description (`symptom`). `passes` means that the same work passed with another command.
-    `is_over` is True if it `passes`, or if the assistant's answer reports no remaining failure.
-    """
+    """A failing command that is tracked until it passes."""
 
     command: Command
-    error: str = ""
-    files: tuple[str, ...] = ()
+    error: str = ""  # '' if the output is not informative
+    files: tuple[str, ...] = ()  # changed since
     cause: str = ""
-    symptom: str = ""
-    passes: bool = False
-    is_over: bool = False
+    symptom: str = ""  # the user's description
+    passes: bool = False  # the same work passed with another command
+    is_over: bool = False  # it `passes`, or the assistant's answer reports no remaining failure
 
 
 def follow(
@@ -72,9 +68,7 @@ def follow(
     for step in steps:
         if step.changed_file:
             every = (tuple(dict.fromkeys((*f.files, step.changed_file))) for f in open_)
-            open_ = [
-                f._replace(files=files[:MAX_FILES]) for f, files in zip(open_, every, strict=True)
-            ]
+            open_ = [f._replace(files=new[:MAX_FILES]) for f, new in zip(open_, every, strict=True)]
         elif step.asked:
             prompt, fresh = step.asked, []
         elif step.said:
@@ -131,8 +125,7 @@ def symptom_in(asked: str, error: str) -> str:
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
     shared = (sentence for sentence in symptoms if in_error.intersection(words(sentence)))
-    best = next(shared, symptoms[0] if symptoms else "")
-    return cut(without_secrets(best), MAX_SYMPTOM_CHARS)
+    return cut(without_secrets(next(shared, symptoms[0] if symptoms else "")), MAX_SYMPTOM_CHARS)
 
 
 def report_in(asked: str) -> dict[str, Any]:
@@ -187,8 +180,7 @@ def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], l
     error = cut(without_secrets(signature(step.output)), MAX_ERROR_CHARS)
     text = cut(one_line(command.text), MAX_COMMAND_CHARS)
     failure = Failure(command._replace(text=text, speaks=True), symptom=symptom_in(asked, error))
-    if same:
-        failure = same[0]._replace(symptom=same[0].symptom or failure.symptom)
+    failure = same[0]._replace(symptom=same[0].symptom or failure.symptom) if same else failure
     failure = failure._replace(error=error, passes=False, is_over=False)
     return [*(f for f in open_ if f not in same), failure], []
 

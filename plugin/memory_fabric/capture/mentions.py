@@ -22,8 +22,7 @@ MAX_NAME_WORDS = 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
 # Only this many characters and words of a text are looked up among the known names.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
-# A short form in brackets has at most this many characters.
-MAX_SHORT_CHARS = 12
+MAX_SHORT_CHARS = 12  # a short form in brackets has at most this many characters
 _listed = partial(listed, "mentions")
 _HEADS = _listed("heads")
 _VAGUE = STOPWORDS | _listed("vague")
@@ -94,8 +93,7 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
             mention, used = _span_at(text, words, i, spans, known)
         else:
             mention, used = _prose_at(words, i, known, proper=not is_german)
-        if mention:
-            names.append(mention)
+        names += [mention] if mention else []
         i += used
     return names
 
@@ -167,9 +165,8 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
         return text, 1
     name = vocabulary.TECHNOLOGIES.get(key) or vocabulary.PATTERNS.get(key)
     if name:
-        return (
-            (name, 1) if key not in vocabulary.ORDINARY or _meant_as_name(words, i, name) else None
-        )
+        is_name = key not in vocabulary.ORDINARY or _meant_as_name(words, i, name)
+        return (name, 1) if is_name else None
     first, _, ending = text.partition("-")
     is_made = ending.rpartition("-")[2] in vocabulary.PATTERN_HEADS | _HEADS and text.islower()
     if is_made and len(first) > 2 and first not in _VAGUE and text.replace("-", "").isalnum():
@@ -208,14 +205,12 @@ def _proper_length(words: list[_Word], i: int) -> int:
     if len(run) < 2:
         return int(opener.lower() in GIVEN)
     # The word may be capitalised only because it opens the sentence: "Use Redis", "Usamos Redis".
-    opens = (
-        opener.lower() in OPENERS or opener.endswith("ing") or run[1].key in vocabulary.TECHNOLOGIES
-    )
+    opens = opener.lower() in OPENERS or opener.endswith("ing")
+    opens = opens or run[1].key in vocabulary.TECHNOLOGIES
     return 0 if opens else len(run)
 
 
 def _is_capital(word: _Word) -> bool:
-    """Return True if a word is capitalised like a name and not only for emphasis."""
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
@@ -272,9 +267,8 @@ def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
         if parts[-1] not in _HEADS:
             continue
         follower = run[used].text.lower() if used < len(run) else ""
-        is_meant = (
-            before in _EACH or prior in ("for", "in", "on", "across") or follower in _VERBS_OF_PARTS
-        )
+        is_meant = before in _EACH or prior in ("for", "in", "on", "across")
+        is_meant = is_meant or follower in _VERBS_OF_PARTS
         is_plain = all(part.isalpha() and part not in _VAGUE for part in parts)
         return ("-".join(parts), used) if is_meant and is_plain else None
     return None
@@ -288,9 +282,8 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each of these names to the other names that the text gives it; names without any are left
-    out. A short form counts if the text has "name (short form)" or "short form (name)", or if the
-    text contains it and the vocabulary maps it to the name.
+    """Map each of these names to the other names that the text gives it: "name (short form)",
+    "short form (name)", or a form that the vocabulary maps to the name.
     """
     canonical = vocabulary.canonical
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}

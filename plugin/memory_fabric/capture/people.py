@@ -1,11 +1,7 @@
-"""Names of people, companies and places. They are read in memories about the user, and removed from
-memories that apply to all projects.
-
-In memories of scope user, "wants to learn Rust" states a goal and "works for Contoso" an employer.
-
-In memories for all projects, certain names are replaced by a neutral word. Other unknown
-capitalised words raise an error: to replace one could turn "Run Zephyr first" into nonsense, and to
-keep it could reveal a customer. A word in backticks counts as a technical term.
+"""Names of people, companies and places: read in memories about the user ("works for Contoso"
+states an employer), and replaced by a neutral word in memories for all projects. There, other
+unknown capitalised words raise an error: to replace one could turn "Run Zephyr first" into
+nonsense, and to keep it could reveal a customer. A word in backticks counts as a technical term.
 """
 
 import re
@@ -138,17 +134,13 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names. German
-    text has no such words; other languages except English have them only inside a sentence.
-    """
+    """Return the text with neutral words for certain names, and the words that may be names."""
     tokens: list[Token] = []
-    before, end_before = ".", 0
+    before, last_end = ".", 0
     for match in _TOKEN.finditer(text):
-        begins = (
-            before in _STARTS or "\n" in text[end_before : match.start()] or before.endswith(".")
-        )
+        begins = before in _STARTS or "\n" in text[last_end : match.start()] or before.endswith(".")
         tokens.append(Token(match.group(), match.start(), match.end(), begins))
-        before, end_before = match.group(), match.end()
+        before, last_end = match.group(), match.end()
     spoken = {t.text.lower() for t in tokens}
     plain = [t.text for t in tokens if t.text.isalpha() and t.text.islower()]
     is_german = len(spoken & listed("identifying_names", "german")) >= 2
@@ -207,12 +199,10 @@ def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, s
     """Return the certain names in a run of words as (first index, last index, replacement)."""
     words = [_plain(token.text) for token in run]
     last = len(words) - 1
-    skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
+    skip = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
     for i in range(last, 0, -1):
-        if words[i].rstrip(".") in proper_names.SUFFIXES and not all(
-            map(_is_known, words[skips:i])
-        ):
-            return [(skips, i, COMPANY)]
+        if words[i].rstrip(".") in proper_names.SUFFIXES and not all(map(_is_known, words[skip:i])):
+            return [(skip, i, COMPANY)]
     if not _is_known(words[0]):
         if cue in proper_names.COMPANY_CUES:
             return [(0, last, COMPANY)]
@@ -255,8 +245,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
     """Return the words in a run that may be names; neighbouring words are joined."""
     words = [_plain(token.text) for token in run]
-    terms = listed("identifying_names", "terms")
-    if not terms.isdisjoint((after, *map(str.lower, words))):
+    if not listed("identifying_names", "terms").isdisjoint((after, *map(str.lower, words))):
         return []  # "the Strangler Fig pattern", "Conway's Law"
     if _is_term("".join(words)):
         return []
@@ -296,7 +285,6 @@ def _is_known(word: str) -> bool:
 
 
 def _is_ordinary(word: str) -> bool:
-    """Return True for a common English word in any of its regular forms."""
     word = word.lower().split("-")[0]
     ordinary = listed("ordinary_words")
     if len(word) < 2 or word in ordinary or word in PERSON_CUES:

@@ -55,9 +55,7 @@ class Statement(NamedTuple):
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the prompt's sentence with the heaviest cues, if they are heavy enough. Commands to
-    memory do not count, nor do sentences with a secret, which the assistant would repeat.
-    """
+    """Return the prompt's sentence with the heaviest cues, if heavy enough and without a secret."""
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
     weighed = [(*_weighed(s.text.lower(), s.question), s.text) for s in _sentences(prompt)]
@@ -148,7 +146,6 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
-    """Return the weight of a sentence and the kind of its strongest cue."""
     tables = [table for name, table in cues().items() if name != "against"]
     present = [cue for table in tables for cue in table if cue.is_in(lowered)]
     if not present:

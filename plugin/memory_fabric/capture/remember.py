@@ -32,10 +32,10 @@ def state(
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated deliberately; return the stored record, and True if it is
-    new. Only the records with the ids in `instead_of` are closed, if the trust of the new record
-    allows it. Records that it contradicts (`against`; if None, they are searched for) remain
-    current. An `echo` does not count as an occurrence. `at` is the time of a past statement. The
-    returned record is None if it was forgotten, is too uncertain, or states only a secret.
+    new. Only the records in `instead_of` are closed, if the trust allows it; those that it
+    contradicts (`against`, else they are searched for) remain. An `echo` is no occurrence. `at` is
+    the time of a past statement. The record is None if it was forgotten, is too uncertain, or
+    states only a secret.
     """
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import says_only_secrets  # late: few need it
@@ -50,10 +50,8 @@ def state(
         else:
             record = record._replace(entities=people.of_person(record.what, record.entities))
     unread = Unread()
-    if (
-        against is None
-        and models.TRUST_ORDER.get(provenance.trust, 0) >= models.TRUST_ORDER["assistant"]
-    ):
+    is_trusted = models.TRUST_ORDER.get(provenance.trust, 0) >= models.TRUST_ORDER["assistant"]
+    if against is None and is_trusted:
         contrary = unread.attempt([], contradicting, memory, record)
         against = [old for old in contrary if old.id not in instead_of]
     record = beside(record, against or ())._replace(
@@ -73,13 +71,10 @@ def state(
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
-    """Return the record of a text that was stated deliberately, with names spelled as in memory. If
-    the text cannot be parsed, the failure is counted, and the record has no entities and relations.
-    """
+    """Return the record of a text that was stated deliberately, with names spelled as in memory."""
     unread = Unread()
-    plain = Record(
-        models.record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE
-    )
+    kind = models.record_type(type) or "note"
+    plain = Record(kind, text, why, tuple(alternatives), confidence=PURPOSE)
     fields: dict[str, Any] = {"type": type, "why": why, "alternatives": alternatives}
     names = KnownNames(memory, f"{text}. {why}")
     record = unread.attempt(plain, partial(statement, text, known=names, **fields))
@@ -106,7 +101,6 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
-    """Save the aliases given in the record's text, except those that name an existing entity."""
     names = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     kind = "user" if record.scope in USER_SCOPES else "project"
     database = memory.database(kind, create=False) if record.scope != "local" and names else None
@@ -127,22 +121,19 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
     rejected = {name_key(a) for a in record.alternatives}
     things: list[str] = []
     for name in (entity.name for entity in record.entities if entity.type in CHOSEN_TYPES):
-        # A capitalised plain word may be a town, a person or a company, and files and environment
-        # variables are never chosen.
+        # A capitalised plain word may be a name; files and variables are never chosen.
         is_file = "." in name and not name.endswith(".")
         is_no_thing = is_file or (name.isupper() and "_" in name) or name.lower() in STOPWORDS
         is_written_so = name.islower() or not name.replace(" ", "").isalpha()
         is_thing = entity_type(name) or (is_written_so and not is_no_thing)
-        if is_thing and name_key(name) not in rejected:
-            things.append(name)
+        things += [name] if is_thing and name_key(name) not in rejected else []
     thing = chosen(record.what, things) if things else ""
     if not thing:
         return record
     name = record.project or memory.project.name
-    return record._replace(
-        entities=(*record.entities, Entity(name, "project")),
-        relations=(*record.relations, Relation(name, "chose", thing)),
-    )
+    entities = (*record.entities, Entity(name, "project"))
+    relations = (*record.relations, Relation(name, "chose", thing))
+    return record._replace(entities=entities, relations=relations)
 
 
 def kind_of(memory: Memory, record: Record) -> str:

@@ -33,14 +33,12 @@ _QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", 
 
 
 class Sentence(NamedTuple):
-    """A sentence with collapsed white space and without emphasis markers, and the nearest heading
-    in lower case. `bullet` is True for a sentence of a list item.
-    """
+    """A sentence with collapsed white space and without emphasis markers."""
 
     text: str
     question: bool = False
-    bullet: bool = False
-    heading: str = ""
+    bullet: bool = False  # a sentence of a list item
+    heading: str = ""  # the nearest heading in lower case
 
 
 def segments(text: str) -> list[Sentence]:
@@ -98,8 +96,7 @@ def _prose_lines(lines: list[str]) -> list[str]:
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
     spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
-    is_mostly = added + removed + spaced > len(lines) // 3
-    is_diff = bool(added and (removed or spaced) and is_mostly)
+    is_diff = added and (removed or spaced) and added + removed + spaced > len(lines) // 3
     is_diff = is_diff or any(line.startswith(("@@ ", "diff --git ")) for line in lines)
     for line in lines:
         place = exact(_PLACE).search(line)
@@ -119,9 +116,7 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to a pasted text that one of the last three lines announces.
-    An empty line ends a pasted text of up to two lines; otherwise it ends with the whole text.
-    """
+    """Return True if this line belongs to a pasted text that one of the last three announces."""
     has_text = bool(line.strip())
     # The last line that is not blank; at most two blank lines may follow it.
     last = next((said.strip().lower() for said in prose[-1:-4:-1] if said.strip()), "")

@@ -27,9 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence in which the assistant states the cause; '' unless it is certain. A past
-    defect that is not called the cause counts if its sentence shares a word with `about`.
-    """
+    """Return the sentence that states the cause, if certain: about `about`, or called the cause."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -90,12 +88,10 @@ def _statement(sentence: str) -> str:
 
 
 def _states(name: str, sentence: str) -> bool:
-    """Return True if a sentence contains a phrase from the list of this name."""
     return pattern(phrases("stated_causes", name)).search(sentence) is not None
 
 
 def _own_words(text: str) -> set[str]:
-    """Return the words of a text, except stop words and general words for a cause."""
     return set(words(text)) - STOPWORDS - listed("stated_causes", "generic")
 
 

@@ -58,8 +58,7 @@ def statement(
     whole = f"{text}. {why}" if why and why not in text else text
     entities, relations = extract(whole, known=known)
     kind = record_type(type) or stated_type(text, entities)
-    if kind == "antipattern":
-        entities = _with_antipattern(text, entities)
+    entities = _with_antipattern(text, entities) if kind == "antipattern" else entities
     score = with_reason(base, bool(why))
     is_about_known = any(entity_type(e.name) in ("technology", "pattern") for e in entities)
     is_general = score >= GENERALIZABLE_FROM and bool(why) and is_about_known

@@ -29,9 +29,8 @@ NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command; return its outcome, or why it was not run, as one sentence for the user. If
-    `refused` gives a reason, the command is not run. The result is '' if the text matches nothing
-    in memory or may mean something else; the assistant then gets the prompt.
+    """Run a command, unless `refused` says why not; return its outcome as one sentence for the
+    user. It is '' if the text may mean something else; the assistant then gets the prompt.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -63,9 +62,7 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records that a command means: those with the id or text in `argument`. Without an
-    argument, return the session's only open record, unless the assistant has just asked something.
-    """
+    """Return the records meant by `argument`; without one, the session's only open record."""
     if argument:
         is_words = " " in argument
         return named(memory, argument, surely=True) if is_words else with_id(memory, argument)

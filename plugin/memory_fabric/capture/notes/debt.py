@@ -1,7 +1,4 @@
-"""Review debt of three kinds: statements without a note, for the assistant of later sessions;
-records that contradict the user's records, for the user; and records that other sessions closed,
-for both.
-"""
+"""Review debt: statements without a note, contradictions, and records closed by other sessions."""
 
 import time
 from collections.abc import Iterable
@@ -16,10 +13,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # How many candidates a session shows, and how often each is shown (repeated ones more often).
 MAX_SHOWN, MAX_TIMES = 3, 2
-# Sources of SessionStart at which the debt is shown.
-SOURCES = ("startup", "clear")
-# The prefix for the ids of shown candidates in the ledger.
-ID = "debt:"
+SOURCES = ("startup", "clear")  # sources of SessionStart at which the debt is shown
+ID = "debt:"  # the prefix for the ids of shown candidates in the ledger
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
     f"status = 'candidate' AND {CURRENT} AND scope <> 'local' "
@@ -43,26 +38,22 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """Candidates to note or drop; records that contradict older records (in `asked` if the user
-    must decide); and `closed`: records closed by other sessions' notes, with replacement and time.
-    """
+    """Statements without a note and closed records, to be shown to a session."""
 
-    candidates: tuple[Record, ...] = ()
-    contradictory: tuple[tuple[Record, Record], ...] = ()
-    asked: tuple[tuple[Record, Record], ...] = ()
-    closed: tuple[tuple[Record, Record | None, str], ...] = ()
+    candidates: tuple[Record, ...] = ()  # to note or drop
+    contradictory: tuple[tuple[Record, Record], ...] = ()  # a record and the older one
+    asked: tuple[tuple[Record, Record], ...] = ()  # the same, if the user must decide
+    closed: tuple[tuple[Record, Record | None, str], ...] = ()  # with replacement and time
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Return the names under which the ledger records that this debt was shown."""
-        pairs = (*self.contradictory, *self.asked)
-        records = (*self.candidates, *(new for new, _ in pairs))
+        records = (*self.candidates, *(new for new, _ in (*self.contradictory, *self.asked)))
         closed = (CLOSED + old.id for old, *_ in self.closed)
         return (*(ID + record.id for record in records), *closed)
 
     @property
     def closed_lines(self) -> list[str]:
-        """Return one line for each closed record."""
         return [
             f"{'Replaced' if new else 'Dropped'} {when}: {_quoted(old)}"
             + (f" → {_quoted(new)}" if new else "")
@@ -72,9 +63,7 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the debt to show, with at most three contradictory records and candidates together.
-    Candidates that other sessions repeated precede new candidates.
-    """
+    """Return the debt to show: at most three contradictions and candidates, repeated ones first."""
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
     pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]

@@ -1,12 +1,10 @@
-"""Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`.
-
-A note is one whole line outside code blocks. The next line continues the note only if that line
-begins with a field's name, completes the quotation of `From:`, or is indented deeper while the note
-so far does not end a sentence. A note never extends across an empty line, another note, a list
-item, a heading or a code block, so that it contains no other prose.
-
-A note above the length limit is not shortened, because that may change its meaning. It is also not
-searched for fields, so that the time of parsing is linear in the length of the text.
+"""Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
+whole line outside code blocks. The next line continues the note only if that line begins with a
+field's name, completes the quotation of `From:`, or is indented deeper while the note so far does
+not end a sentence. A note never extends across an empty line, another note, a list item, a heading
+or a code block, so that it contains no other prose. A note above the length limit is not shortened,
+because that may change its meaning. It is also not searched for fields, so that the time of parsing
+is linear in the length of the text.
 """
 
 import re
@@ -20,8 +18,7 @@ from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
 # The maximum length of a note without its quotation, and with its quotation.
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
-# At most this many characters of an assistant's text are read.
-MAX_CHARS = 1 << 20
+MAX_CHARS = 1 << 20  # at most this many characters of an assistant's text are read
 # A note may extend over at most this many lines.
 MAX_LINES = 6
 
@@ -72,21 +69,17 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
 class Note(NamedTuple):
-    """A note without its markdown. `text` is the sentence without the fields, `instead_of` an id or
-    text, and `quotation` the text of `From:` without the outer quotation marks. `From: [id]` sets
-    `candidate` instead. `when` also contains the value of `First:`, which is only read after
-    `When:`.
-    """
+    """A note without its markdown."""
 
     kind: str
-    text: str
+    text: str  # the sentence without the fields
     why: str = ""
-    instead_of: str = ""
-    when: str = ""
+    instead_of: str = ""  # an id or text
+    when: str = ""  # also has the value of `First:`, which is only read after `When:`
     also: str = ""
     everywhere: bool = False
-    quotation: str = ""
-    candidate: str = ""
+    quotation: str = ""  # the text of `From:` without the outer quotation marks
+    candidate: str = ""  # the id of `From: [id]`
 
 
 class Parsed(NamedTuple):
@@ -104,9 +97,8 @@ def may_hold(text: str) -> bool:
 
 
 def parse(text: str) -> Parsed:
-    """Parse the notes in a text of the assistant; duplicates count once. Code blocks and this
-    plugin's blocks are ignored, and so is a line that begins like a note but has an unknown kind,
-    no sentence, or a tag of this plugin's blocks.
+    """Parse the notes in a text of the assistant; duplicates count once. A line with an unknown
+    kind, no sentence, or a tag of this plugin's blocks is ignored, and so are code blocks.
     """
     if not may_hold(text):
         return Parsed()
@@ -145,10 +137,7 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of the text, with empty lines in place of code blocks and injected blocks. A
-    block with a language inside another block counts as nested, because models nest code blocks. A
-    block that is not closed ends with its blockquote or with the text.
-    """
+    """Return the text's lines, with empty lines in place of code blocks and injected blocks."""
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
     tag = ""
@@ -179,6 +168,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
     if not fence:
         return False
     marks, has_language = fence["fence"], bool(bare[fence.end() :].strip())
+    # A block with a language inside another block is nested, because models nest code blocks.
     if not fences or (has_language and marks.startswith(fences[-1][0])):
         fences.append((marks, depth))
     elif marks.startswith(fences[-1][0]):
@@ -219,9 +209,7 @@ def _body(line: str, label: re.Match[str]) -> str:
     text = after + line[label.end() :].strip()
     if not closing or label["middle"] or label["inside"]:
         return text  # there is no emphasis, or only on the label
-    if after:
-        return text.removeprefix(closing).lstrip()
-    return text.removesuffix(closing).rstrip()
+    return text.removeprefix(closing).lstrip() if after else text.removesuffix(closing).rstrip()
 
 
 def _continuation(first: str, body: str, following: list[str]) -> int:
@@ -240,12 +228,9 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
 
 
 def _lines_to_close(body: str, following: list[str]) -> int:
-    """Return how many of the following lines belong to the quotation that begins after `From:`, up
-    to its closing mark; 0 if no quotation is open, or if none of these lines closes it.
-    """
+    """Return how many of the following lines complete the quotation after `From:`; 0 for none."""
     value = dict(_fields(body)).get("from", "")
-    opening = value[:1]
-    if opening not in _CLOSINGS or _close(value) > 0:
+    if value[:1] not in _CLOSINGS or _close(value) > 0:
         return 0
     for count, line in enumerate(following, 1):
         if not line.strip() or pattern(_LABEL).match(line):
@@ -259,7 +244,6 @@ def _lines_to_close(body: str, following: list[str]) -> int:
 
 
 def _note(kind: str, body: str) -> Note | None:
-    """Return the note, or None if it has no complete sentence."""
     values: dict[str, str] = {}
     for name, value in _fields(body):
         values.setdefault(name, value)
@@ -312,9 +296,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the index of the mark that closes the quotation at the start of the value: the first
-    mark before the end or another field, else the last mark; 0 if there is none.
-    """
+    """Return the index of the mark that closes the quotation at the start of the value, or 0."""
     closing = _CLOSINGS[value[0]]
     last = 0
     for at in range(1, len(value)):
@@ -323,15 +305,12 @@ def _close(value: str) -> int:
             end = skipped.end() if skipped else at + 1
             if end == len(value) or pattern(_FIELD).match(value, end):
                 return at
-            if not value[at + 1 : at + 2].isalnum():
-                last = at
+            last = at if not value[at + 1 : at + 2].isalnum() else last
     return last
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return (quotation, "") for the value of `From:`, or ("", id) for a candidate. Both are "" if
-    the quotation is not closed, because it proves nothing. Quotation marks may be left out.
-    """
+    """Return (quotation, "") for the value of `From:`, or ("", id), or ("", "") if not closed."""
     candidate = pattern(_CANDIDATE).match(value)
     if candidate:
         return "", candidate[1].lower()
@@ -352,7 +331,6 @@ def _value(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return a value without the quotation marks or backticks around it."""
     text = _value(text)
     if len(text) > 1 and text[0] in _CLOSINGS and text[-1] in _CLOSINGS[text[0]]:
         inner = text[1:-1]

@@ -31,22 +31,17 @@ SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
-# The key under which the evidence contains the note's kind.
-NOTED = "noted"
+NOTED = "noted"  # the key under which the evidence contains the note's kind
 
 
 class Said(NamedTuple):
-    """The prompts that the user typed in a session, newest first, and the assistant's message
-    `before` the newest prompt. If `checked` is False (an unattended or SDK session), no quotation
-    earns the user's trust. `at` is the time of the notes if they are older. `is_past` means that
-    they are from an old session, so that they do not close records that were stated later.
-    """
+    """The user's prompts in a session, and what the trust in quotations of them depends on."""
 
-    prompts: tuple[Prompt, ...] = ()
-    checked: bool = True
-    at: str = ""
-    is_past: bool = False
-    before: str = ""
+    prompts: tuple[Prompt, ...] = ()  # newest first
+    checked: bool = True  # False in an unattended or SDK session, where no quotation earns trust
+    at: str = ""  # the time of the notes if they are older
+    is_past: bool = False  # of an old session, so no record that was stated later is closed
+    before: str = ""  # the assistant's message before the newest prompt
 
     def precedes(self, old: Record) -> bool:
         """Return True if these notes are from an old session and the record was stated later."""
@@ -54,19 +49,15 @@ class Said(NamedTuple):
 
 
 class Earned(NamedTuple):
-    """The trust that the user's words earn for a note. `words` are those words with context,
-    `quoted` the quoted sentences alone, `at` their time. If the user only agreed, `agreed` is the
-    assistant's proposal with the answer. `candidate` is the record in `From:`. `is_staged` is True
-    until an entry of the transcript shows that a person typed the words.
-    """
+    """The trust that the user's words earn for a note."""
 
     trust: str = "assistant"
-    words: str = ""
-    quoted: str = ""
-    agreed: str = ""
-    at: str = ""
-    candidate: Record | None = None
-    is_staged: bool = False
+    words: str = ""  # the user's words with context
+    quoted: str = ""  # the quoted sentences alone
+    agreed: str = ""  # if the user only agreed: the assistant's proposal with the answer
+    at: str = ""  # the time of the words
+    candidate: Record | None = None  # the record in `From:`
+    is_staged: bool = False  # the transcript does not yet show that a person typed the words
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return the evidence of a note: its kind, its fields, and what the user did not type."""
@@ -95,10 +86,10 @@ def keep(
     memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of one turn; return the result for each note. The
-    results are also added to `into`, so that it has the first results even if DeadlinePassed is
-    raised. Identical lines count once. A note is reported as lost if it contains only a secret, is
-    too long, was forgotten, or exceeds MAX_NOTES. A note that repeats a known record, or cannot be
-    parsed, adds nothing. Raises StoreUnavailable if a note could not even be queued.
+    results are also appended to `into`, so that those obtained so far are not lost if
+    DeadlinePassed is raised. A note is reported as lost if it contains only a secret, is too long,
+    was forgotten, or comes after the first MAX_NOTES. Raises StoreUnavailable if a note could not
+    even be queued.
     """
     every = list(map(parse, texts))
     by_form: dict[tuple[str, str], Note] = {}
@@ -115,8 +106,7 @@ def keep(
             result = _keep(memory, note, said, by)
         finally:
             memory.whole.batch = batch
-        if result is not None:
-            results.append(result)
+        results += [result] if result is not None else []
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
     for name in dropped[:MAX_NOTES]:
         until.check("the next record to drop")
@@ -242,10 +232,7 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this record before, even if that note was replaced or
-    undone. A summary rephrases a note; it is the same note if it has the same quotation and a third
-    of the words, or nearly all words and all numbers.
-    """
+    """Return True if the session noted this before, in other words or even if undone since."""
     earlier = memory.find_records(
         f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
     )
@@ -267,9 +254,7 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
-    """Close the record that a `Dropped:` line refers to. A record with the user's trust is closed
-    only if the notes of the turn quote the user (`quoted`) on the same subject.
-    """
+    """Close the record of a `Dropped:` line; the user's own only if `quoted` is about the same."""
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
         if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
@@ -298,7 +283,6 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 
 
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
-    """Return True if this session already queued the record; each Stop may read the same note."""
     if not session:
         return False
     sought = (session, record.type, same_form(record.what))

@@ -29,8 +29,7 @@ SUMMARY_REQUEST = (
     "At the end of the summary, list what was settled for later sessions and not yet noted, one "
     f'line each: Noted <{_SETTLED}>: <whole sentence>. From: "<the user\'s own words>".'
 )
-# The name under which the ledger lists the protocol.
-ID = "notes:protocol"
+ID = "notes:protocol"  # the name under which the ledger lists the protocol
 MAX_CHARS, MAX_WORDS_CHARS, MAX_EARLIER_CHARS = 300, 40, 100
 KEPT, UNSAID, REPLACED, NOT_REPLACED, DROPPED, NOT_DROPPED, LOST, EARLIER = HEADINGS = (
     "Kept", "Not the user's words", "Replaced", "Not replaced", "Dropped", "Not dropped",
@@ -40,25 +39,19 @@ ONLY_HERE = "for this project only: no words of the user say everywhere"
 
 
 class Kept(NamedTuple):
-    """The result for one note or `Dropped:` line; `record` is None for a dropped record. Records in
-    `replaced` were closed, those in `contradicted` remain, and those in `refused` may not be
-    closed, each with the reason. `unsaid`: a quotation that the user did not type. `lost`: a line
-    that was not stored. `quoted`: the user's sentences. `unread`: a longer stored text, or the
-    proposal that the user accepted. `only_here`: `For: everywhere` was not granted. `earlier`:
-    other sessions' records.
-    """
+    """The result for one note or `Dropped:` line."""
 
-    record: Record | None = None
+    record: Record | None = None  # None for a dropped record
     is_new: bool = True
-    replaced: tuple[Record, ...] = ()
-    contradicted: tuple[Record, ...] = ()
-    refused: tuple[tuple[str, str], ...] = ()
-    unsaid: str = ""
-    lost: str = ""
-    quoted: str = ""
-    unread: str = ""
-    only_here: bool = False
-    earlier: tuple[Record, ...] = ()
+    replaced: tuple[Record, ...] = ()  # closed records
+    contradicted: tuple[Record, ...] = ()  # records that remain
+    refused: tuple[tuple[str, str], ...] = ()  # records that may not be closed, with the reason
+    unsaid: str = ""  # a quotation that the user did not type
+    lost: str = ""  # a line that was not stored
+    quoted: str = ""  # the user's sentences
+    unread: str = ""  # a longer stored text, or the proposal that the user accepted
+    only_here: bool = False  # `For: everywhere` was not granted
+    earlier: tuple[Record, ...] = ()  # records of other sessions on the same subject
 
 
 def is_told(settings: Settings) -> bool:

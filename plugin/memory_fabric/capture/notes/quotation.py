@@ -1,7 +1,6 @@
-"""The user's words to which a note refers: found in the prompts, and extended by any context that
-may change their meaning; and the assistant's proposal that a short answer of the user accepts.
-These words are shown before the note's sentence, so that a reader can judge if both mean the same.
-Only the typed text of prompts is searched, never the transcript.
+"""The user's words to which a note refers, found in the typed text of prompts and extended by
+context that may change their meaning; and the assistant's proposal that a short answer accepts.
+These words are shown before the note's sentence, so that a reader can compare both.
 """
 
 from bisect import bisect_right
@@ -27,8 +26,7 @@ MAX_TYPED_CHARS = 256 << 10
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
 # Limits of the context on each side: for whole sentences together, and for a single sentence.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
-# A longer sentence is not stored, because it would have to be cut.
-MAX_SENTENCE_CHARS = 1000
+MAX_SENTENCE_CHARS = 1000  # a longer sentence is not stored, because it would have to be cut
 # Words that occur more often are not stored, because any context may reverse their meaning.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
@@ -55,15 +53,12 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation and the prompt they are from; all fields are empty if
-    nothing was found. `quoted` are the sentences with the quotation, without context. `answer` is
-    True if the words only reply to the assistant or are too short to be a statement of the user.
-    """
+    """The user's words around a quotation, and the prompt they are from; empty if not found."""
 
     words: str = ""
-    quoted: str = ""
+    quoted: str = ""  # the sentences with the quotation, without context
     prompt: Prompt | None = None
-    answer: str = ""
+    answer: str = ""  # the quotation, if it is only a reply or too short to be a statement
 
 
 class _Sentence(NamedTuple):
@@ -72,33 +67,28 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, list item or heading. Its sentences have the numbers from `first` up to, but not
-    including, `end`. `level` is an item's indentation, or a heading's number of `#` characters.
-    """
+    """A paragraph, list item or heading: the sentences from `first` up to, but not, `end`."""
 
     kind: str
     first: int
     end: int
-    level: int
+    level: int  # an item's indentation, or a heading's number of `#` characters
 
 
 class _Said(NamedTuple):
-    """The sentences of a prompt. `joined` has its tokens without separators ("don't" is `dont`);
-    `borders` are the offsets of token ends in `joined`, and `starts` the offsets of sentences.
-    """
+    """The sentences of a prompt, and its tokens without separators ("don't" is `dont`)."""
 
     sentences: tuple[_Sentence, ...]
     blocks: tuple[_Block, ...]
     joined: str
-    borders: frozenset[int]
-    starts: tuple[int, ...]
+    borders: frozenset[int]  # offsets of token ends in `joined`
+    starts: tuple[int, ...]  # offsets of sentences in `joined`
 
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
-    """Return the user's words around a quotation, from the newest prompt that contains it.
-    `prompts` are the session's prompts, newest first. A quotation of too few words counts only if
-    it is a whole prompt and shares a word with the note's `sentence`, because other short prompts
-    are mere replies ("yes", "the second one").
+    """Return the user's words around a quotation, from the newest of the prompts (newest first)
+    that contains it. A quotation of too few words counts only if it is a whole prompt and shares a
+    word with the note's `sentence`, because other short prompts are mere replies.
     """
     pieces = list(filter(_joined, pattern(_ELISION).split(quotation)))
     parts, lengths = list(map(_joined, pieces)), list(map(_length, pieces))
@@ -135,10 +125,9 @@ def around(sentence: str, prompt: str) -> str:
 def says_everywhere(words: str) -> bool:
     """Return True if a text says that it applies to all projects: "always", "immer", "总是"."""
     text = " ".join(typed.plain(words).split())
-    return any(
-        negations.ALL.isdisjoint(typed.tokens_of(text[: place.start()])[-1:])
-        for place in pattern(phrases("quotation", "everywhere")).finditer(text)
-    )
+    places = pattern(phrases("quotation", "everywhere")).finditer(text)
+    before = (typed.tokens_of(text[: place.start()])[-1:] for place in places)
+    return any(map(negations.ALL.isdisjoint, before))
 
 
 def _joined(text: str) -> str:
@@ -148,9 +137,7 @@ def _joined(text: str) -> str:
 def _shares_a_word(quotation: str, sentence: str) -> bool:
     """Return True if both texts share a word's beginning, or two characters of spaceless text."""
     tokens, joined = typed.tokens_of(quotation), _joined(sentence)
-    parts = [
-        a + b for a, b in pairwise(tokens) if typed.is_spaceless(a[0]) and typed.is_spaceless(b[0])
-    ]
+    parts = [a + b for a, b in pairwise(tokens) if all(map(typed.is_spaceless, (a[0], b[0])))]
     parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
     return any(part in joined for part in parts)
 
@@ -178,8 +165,7 @@ def _read(text: str) -> _Said:
         ends = [end.end() for end in pattern(_SENTENCE_END).finditer(line)]
         parts = (line[start:end] for start, end in pairwise((0, *ends, len(line))))
         sentences += [_Sentence(part, number) for part in parts if part.strip()]
-        if line.lstrip().startswith(_FENCES):
-            in_fence = not in_fence
+        in_fence = not in_fence if line.lstrip().startswith(_FENCES) else in_fence
         if is_open and in_fence:
             blocks[-1] = blocks[-1]._replace(end=len(sentences))
         elif pattern(_HEADING).match(line):
@@ -207,9 +193,7 @@ def _read(text: str) -> _Said:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last sentence number of each occurrence of each part of a quotation.
-    Yield nothing unless the prompt contains all parts in the given order.
-    """
+    """Yield first and last sentence of each place of each part, if all parts occur in order."""
     at = 0
     for part in parts:
         at = _find(part, said, at)
@@ -335,17 +319,14 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return `proposal — “answer”` if the answer accepts the only proposal in `said`, the end of
-    the assistant's message before the answer; else ''. If `said` labels several options, the answer
-    must name one of them. Several questions are not a proposal.
+    """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`,
+    the assistant's message before, or names one of its labelled options; else ''.
     """
     said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))
     ends = [*(label.start() for label in labels[1:]), len(said)][: len(labels)]
-    options = {
-        label[1].lower(): said[label.end() : end].strip(" *_—-")
-        for label, end in zip(labels, ends, strict=True)
-    }
+    pairs = zip(labels, ends, strict=True)
+    options = {label[1].lower(): said[label.end() : end].strip(" *_—-") for label, end in pairs}
     sentences = [match[0].strip() for match in pattern(_PROPOSED).finditer(said)]
     questions = [sentence for sentence in sentences if sentence.endswith(("?", "？"))]
     proposal = (questions or sentences or [""])[-1]
@@ -362,9 +343,7 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer selects ("B", "3.", "the second"). Return '' if the answer
-    has other words, because they may reject the option: "not B", "B is wrong".
-    """
+    """Return the label that an answer selects ("B", "3.", "the second"); '' if it says more."""
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()
     tokens = set(typed.tokens_of(answer))

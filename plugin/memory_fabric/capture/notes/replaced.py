@@ -48,13 +48,10 @@ _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
 # Additional words in a sentence that only repeats a record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
-_UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - frozenset(
-    "bcdefghjklmnopqrtuvwxyz"
-)
+_UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - set("bcdefghjklmnopqrtuvwxyz")
 # Words with which the order of two names matters: "X instead of Y".
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
-# The source of a record that was stated in a prompt.
-_PROMPT = "prompt"
+_PROMPT = "prompt"  # the source of a record that was stated in a prompt
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = f"{CURRENT} AND scope <> 'local'"
 
@@ -71,10 +68,9 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return a list with the current record that `name` means; empty if that is uncertain. A
-    record's own text means that record. Other words mean the record most of whose rare words are in
-    `name` or in the note's `text`. With `surely`, all words and denials of `name` must be in the
-    record.
+    """Return a list with the current record that `name` means; empty if that is uncertain. Words
+    mean the record most of whose rare words are in `name` or in the note's `text`. With `surely`,
+    all words and denials of `name` must be in the record.
     """
     id_ = id_in(name)
     if id_:
@@ -104,9 +100,7 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """A measure of how much of one text another text contains, weighted by the strength and rarity
-    of words. Few records and turns contain a rare word. The project's name is ignored.
-    """
+    """A measure of how much of a text another one contains, weighted by strength and rarity."""
 
     def __init__(self, memory: Memory) -> None:
         self._databases = memory.databases()
@@ -118,9 +112,8 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return how much of `text` is in `other`: the share of its weight, the number of shared
-        words, the number of shared words that are rare and not weak, the number of missing words
-        that are not weak, and the number of missing words.
+        """Return the share of the weight of `text` in `other`, and numbers of words: shared; rare
+        and not weak among them; missing and not weak; missing.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
         # Text without spaces is left out, because pairs of its characters are already terms.
@@ -196,9 +189,7 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject that the note's writer may
-    close. Records in `compared` are left out, because the note was already compared with them.
-    """
+    """Return at most one record of another session on a note's subject that the note may close."""
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
     for old in matching(memory, note.what):
@@ -250,8 +241,6 @@ def line(record: Record) -> str:
 def matching(memory: Memory, text: str) -> list[Record]:
     """Return the records, including candidates, that share words with a text, best match first."""
     query = match_expression(terms(text)[:12])
-    return [
-        record
-        for database in (memory.databases() if query else ())
-        for record in about(database, query, models.STATED_TYPES, MAX_LOOKED_AT, candidates=True)
-    ]
+    databases = memory.databases() if query else ()
+    limits = (models.STATED_TYPES, MAX_LOOKED_AT)
+    return [r for db in databases for r in about(db, query, *limits, candidates=True)]

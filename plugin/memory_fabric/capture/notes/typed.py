@@ -12,9 +12,7 @@ _MACHINE_NAMES = (
     "attached_files", "attached-files", "file_contents", "tool_use_error",
     "user-prompt-submit-hook", "private",
 )  # fmt: skip
-_MACHINE = "|".join(
-    f"{name}[a-z_]{{1,20}}" if name[-1] in "-_" else name for name in _MACHINE_NAMES
-)
+_MACHINE = "|".join(f"{n}[a-z_]{{1,20}}" if n[-1] in "-_" else n for n in _MACHINE_NAMES)
 # Some clients escape the text that hooks add to a prompt (measured in Qwen Code 0.15). The tag
 # <private> in backticks is only a mention.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
@@ -41,10 +39,9 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 
 def typed_words(prompt: str) -> str:
-    """Return the text that the user typed in a prompt, without marked pastes, messages and
-    reminders of the client, this plugin's block and the name of a typed command. A marked part
-    extends to the last closing tag of its kind, because pasted text may contain closing tags, or
-    else to the end.
+    """Return the text that the user typed in a prompt, without marked pastes, texts of the client
+    and this plugin, and a typed command. A marked part extends to the last closing tag of its kind,
+    because pasted text may contain closing tags.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     lowered = text.lower() if "<" in text or "&lt;" in text else ""
@@ -78,8 +75,7 @@ def tokens_of(text: str) -> list[str]:
     tokens: list[str] = []
     for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
-            parts = "".join(f" {c} " if is_spaceless(c) else c for c in run)
-            tokens += parts.split(" ")
+            tokens += "".join(f" {c} " if is_spaceless(c) else c for c in run).split(" ")
         elif run[0].isdigit() and not run.isdigit():
             digits = len(run) - len(run.lstrip("0123456789"))
             tokens += (run[:digits], run[digits:])
