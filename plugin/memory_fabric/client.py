@@ -1,6 +1,5 @@
-"""Traits of the client that runs the hooks; `clients.table` has a row for each client.
-
-The client is determined once for each event (`clients.adapter`). Other code reads the traits from
+"""Traits of the client that runs the hooks; `clients.table` has a row for each client. The client
+is determined once for each event (`clients.adapter`). Other code reads the traits from
 `Settings.client`, and never compares the keys of clients.
 """
 
@@ -15,8 +14,7 @@ SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )  # fmt: skip
-# Claude Code sets this variable for its hooks. If it is started in another client's shell, it also
-# inherits that client's variables.
+# Claude Code sets this variable for its hooks; in another client's shell it inherits others.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Two fields that occur together only in the events of one client, with the client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
@@ -56,9 +54,7 @@ CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the key of the client that sent an event, according to the variable that `setup`
-    writes, else the event, else the client's own variables, unless Claude Code inherited them.
-    """
+    """Return the key of the client that sent an event: stated by `setup`, else shown by traits."""
     if stated := environ.get(VARIABLE):
         return stated
     for first, second, key in FIELDS:

@@ -22,20 +22,15 @@ ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
 )  # fmt: skip
-# The names of the two switches, which are independent of each other.
-PARTS = ("read", "write")
+PARTS = ("read", "write")  # the names of the two switches, which are independent of each other
 MAX_PRICE = 10_000
 _of_thread = _local()
-# The values that the setting `notes` may have.
-NOTES = ("auto", "on", "off")
+NOTES = ("auto", "on", "off")  # the values that the setting `notes` may have
 # The prefix of the entry points of SDK programs, in which possibly nobody reads the answers.
 SDK = "sdk-"
 # The top-level keys that config.toml may have.
-KNOWN = (
-    *PARTS,
-    *"notices weekly notes share_words semantic capture episodes serve agent_terms domains".split(),
-    *"agents projects worth".split(),
-)
+KNOWN = (*PARTS, *"notices weekly notes share_words semantic capture episodes serve".split())
+KNOWN += ("agent_terms", "domains", "agents", "projects", "worth")
 # Variables that Claude Code sets for hooks and its model's commands, the most reliable one first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
 # Variables in the shells of other clients' models, with the keys of the clients that set them.
@@ -71,14 +66,10 @@ class Settings(NamedTuple):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    # Show a weekly summary at the start of a session, at most once in seven days.
-    weekly: bool = True
-    # Add the user's words, which a note quotes, to shared records.
-    share_words: bool = False
-    # With "auto", the assistant is asked for notes only if a person reads its answers.
-    notes: str = "auto"
-    # How the client was started, such as "cli" or "sdk-py".
-    entrypoint: str = ""
+    weekly: bool = True  # a summary at the start of a session, at most once in seven days
+    share_words: bool = False  # add the user's words, which a note quotes, to shared records
+    notes: str = "auto"  # "auto": ask the assistant for notes only if a person reads its answers
+    entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
     # The variable that keeps Claude Code from showing MEMORY.md to its model; '' if none is set.
     memory_md_off: str = ""
@@ -97,16 +88,12 @@ class Settings(NamedTuple):
     # in the home can set this, because a repository can set environment variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
-    # The price in dollars of a million tokens of context; 0 if it is not set.
-    token_price: float = 0.0
-    # True if the variable MEMORY_FABRIC switches memory off, even if config.toml does not.
-    muted: bool = False
-    # Why memory is off although its switches are on: an invalid config.toml may isolate an agent.
-    closed: str = ""
+    token_price: float = 0.0  # in dollars for a million tokens of context; 0 if it is not set
+    muted: bool = False  # the variable MEMORY_FABRIC switches memory off
+    closed: str = ""  # why memory is off: an invalid config.toml may isolate an agent
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    # True if the event came from another client's shell, in which the user may have typed nothing.
-    foreign: bool = False
+    foreign: bool = False  # the event came from another client's shell: the user may type nothing
 
 
 def environment() -> Mapping[str, str]:
@@ -184,15 +171,12 @@ def search_path(environ: Mapping[str, str]) -> list[str]:
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from environment variables or else from the parsed config.toml. For each
-    invalid value, `complaints` gets a sentence, and the default is used.
-    """
+    """Read the settings from the environment or config.toml; invalid values become complaints."""
     complaints: list[str] = []
     read = _Reading(environ, file, complaints)
-    unknown = (key for key in file if key not in KNOWN)
-    complaints += [
-        f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}" for key in unknown
-    ]
+    unknown = [key for key in file if key not in KNOWN]
+    known = ", ".join(KNOWN)
+    complaints += [f"config.toml: {key} is unknown; known are {known}" for key in unknown]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url = forward_key = ""
     if any(environ.get(address) for address, _ in RECEIVERS):
@@ -229,7 +213,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         memory_file_path=environ.get("MEMORY_FILE_PATH", ""),
         author=environ.get("USER", "") or environ.get("LOGNAME", "") or environ.get("USERNAME", ""),
         origin=os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", ""),
-        user_home=_user_home(environ),
+        user_home=environ.get("HOME", "") or os.path.expanduser("~"),
         agent_terms={k: v for k, v in read.table("agent_terms").items() if isinstance(v, str)},
         domain=_domain(environ, domains, complaints),
         domains=domains,
@@ -259,9 +243,7 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
 
 class _Reading:
-    """A reader of single settings from the environment and the parsed config.toml. If a value is
-    invalid, its method adds a sentence to `complaints` and returns the default.
-    """
+    """A reader of settings. An invalid value is added to `complaints` and counts as not set."""
 
     def __init__(
         self, environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]
@@ -323,9 +305,8 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of a captured text, or '' if nothing may be captured, for example in CI. The
-    trust is `stated`, but "assistant" if the event came from another client's shell, or if the
-    session is unattended and `capture_unattended` is not "full".
+    """Return the trust of a captured text: '' if nothing may be captured, as in CI; "assistant" if
+    the event came from another client's shell or an unattended session; else `stated`.
     """
     if not captures(settings):
         return ""
@@ -334,9 +315,7 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that quotations of them can earn the user's
-    trust. Sessions of an SDK (also print mode) count only if `unattended` is "full".
-    """
+    """Return True if a person writes the prompts, so that quotations can earn the user's trust."""
     if trust_for(settings, "user") != "user":
         return False
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
@@ -376,15 +355,10 @@ def _roots(read: _Reading) -> tuple[str, ...]:
     return tuple(_absolute(path, read.environ) for path in fit)
 
 
-def _user_home(environ: Mapping[str, str]) -> str:
-    return environ.get("HOME", "") or os.path.expanduser("~")
-
-
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
     """Return an absolute path; a relative one starts at the user's home, wherever a hook is run."""
-    home = _user_home(environ)
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
+    home = environ.get("HOME", "") or os.path.expanduser("~")
+    path = home + path[1:] if path == "~" or path.startswith("~/") else path
     return os.path.normpath(os.path.join(home, path))
 
 

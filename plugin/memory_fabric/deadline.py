@@ -1,8 +1,7 @@
-"""The deadline of an event, and the time that is left until then.
-
-A thread answers one event at a time, and `current()` returns that event's deadline; commands and
-tools of a server have no deadline. Long work checks the deadline between its steps, and does not
-wait for other processes beyond it.
+"""The deadline of an event, and the time that is left until then. A thread answers one event at a
+time, and `current()` returns that event's deadline; commands and tools of a server have no
+deadline. Long work checks the deadline between its steps, and does not wait for other processes
+beyond it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ NEVER_S = float("inf")
 
 class Deadline:
     """The deadline of an event: after `wall_s` seconds, or after `work_s` of the thread's CPU time.
-
     CPU time does not depend on the load of the machine. `lock_s` limits the total wait for database
     locks, and separately the total wait for file locks. `hurried` means that a person is waiting,
     so no maintenance is done. `postponed` lists the work that is left for a later event.
@@ -43,7 +41,6 @@ class Deadline:
         self.postponed: list[str] = []
 
     def is_over(self) -> bool:
-        """Return True if no time, or no CPU time, is left."""
         return time.monotonic() >= self.ends_s or time.thread_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
@@ -119,7 +116,6 @@ _NONE = Deadline()
 
 class time_limit:
     """A context manager that calls `on_timeout` if its block takes longer than `after_s` seconds.
-
     An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
     query. `on_timeout` may request another call by `call_again`. Only the main thread on a POSIX
     system can be interrupted; elsewhere there is no limit.
@@ -171,7 +167,6 @@ def process_age_s(process: int | str = "self") -> float:
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[19])
-        boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-        return boot_s - started_ticks / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started_ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
         return time.process_time() if process == "self" else 0.0

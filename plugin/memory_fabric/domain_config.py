@@ -6,14 +6,11 @@ from typing import NamedTuple
 from memory_fabric.models import Payload
 from memory_fabric.text import composed
 
-# The key that sets an agent's domain has two names.
-DOMAIN_KEYS = ("domain", "expert_domain")
+DOMAIN_KEYS = ("domain", "expert_domain")  # the key that sets an agent's domain has two names
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types and of folders, as defined in config.toml. `isolated` domains and
-    `isolated_agents` see only their own memories.
-    """
+    """The domains of agent types and folders; isolated ones see only their own memories."""
 
     agents: Mapping[str, str] = {}
     paths: Mapping[str, str] = {}
@@ -22,7 +19,6 @@ class DomainConfig(NamedTuple):
 
     @property
     def configured(self) -> bool:
-        """True if config.toml defines any domains."""
         return bool(self.agents or self.paths or self.isolated or self.isolated_agents)
 
 

@@ -1,8 +1,7 @@
-"""Parser of the client's hook events; it tolerates unknown forms and is as fast as possible.
-
-The fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines
-them as pydantic models, and a test compares both parsers. A field that is missing or has another
-type counts as empty, because a newer client must never break a session.
+"""Parser of the client's hook events; it tolerates unknown forms and is as fast as possible. The
+fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines them
+as pydantic models, and a test compares both parsers. A field that is missing or has another type
+counts as empty, because a newer client must never break a session.
 """
 
 import json
@@ -16,8 +15,7 @@ from memory_fabric.text import each_text, encodable, one_line
 MAX_PROMPT_CHARS = 64 << 10
 # A byte order mark is removed here, because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
-# Logged for an event without content.
-EMPTY = "Empty: the client ended before it sent the event."
+EMPTY = "Empty: the client ended before it sent the event."  # logged for an event without content
 
 # Tags with which prompts begin that no person typed: about ended tasks, local commands, other
 # sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name that ends with
@@ -37,18 +35,16 @@ SCHEDULED, RUNNING = "scheduled", "running"
 
 
 class Event(NamedTuple):
-    """An event of a client; fields that the event lacks are '', and `raw` is the whole JSON object.
-    Names of events, tools and fields are Claude Code's, even for other clients.
-    """
+    """An event of a client in Claude Code's names, even if another client sent it."""
 
-    name: str
+    name: str  # this and the following fields are '' if the event lacks them
     session: str = ""
     cwd: str = ""
     transcript_path: str = ""
     agent_id: str = ""
     agent_type: str = ""
     prompt_id: str = ""
-    raw: Mapping[str, Any] = {}
+    raw: Mapping[str, Any] = {}  # the whole JSON object
     client: Client = CLAUDE_CODE
 
     def text(self, field: str) -> str:
@@ -108,9 +104,7 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: the chosen labels, which the
-    assistant wrote, and the typed texts. If the result has no options, all answers count as labels.
-    """
+    """Return the user's answers in a result of AskUserQuestion: chosen labels, and typed texts."""
     table = result if isinstance(result, dict) else {}
     options = [_objects(question, "options") for question in _objects(table, "questions")]
     texts = {one_line(_text(option, "label")) for some in options for option in some}
@@ -147,8 +141,7 @@ def stop_active(event: Event) -> bool:
 
 def is_machine_turn(event: Event) -> bool:
     """Return True if an event shows that the client, and not a person, wrote the prompt."""
-    source = event.raw.get("source", "")
-    return source not in TYPED_SOURCES or is_machine_text(prompt(event))
+    return event.raw.get("source", "") not in TYPED_SOURCES or is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:

@@ -1,6 +1,5 @@
-"""Locks on open files. They are acquired without waiting, and released when the file is closed.
-
-On POSIX systems, `flock` is used. Windows locks ranges of bytes, which other processes then cannot
+"""Locks on open files. They are acquired without waiting, and released when the file is closed. On
+POSIX systems, `flock` is used. Windows locks ranges of bytes, which other processes then cannot
 read: an exclusive lock covers BYTES bytes, a shared lock one of them. The package filelock locks
 the first byte, so on both systems its locks and the locks of this module exclude each other.
 """
@@ -10,8 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-# How many bytes a lock on Windows covers; at most BYTES - 1 processes can share a lock.
-BYTES = 64
+BYTES = 64  # how many bytes a lock on Windows covers; at most BYTES - 1 processes can share a lock
 
 
 def take(handle: int, *, shared: bool = False) -> bool:

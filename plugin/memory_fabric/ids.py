@@ -41,8 +41,7 @@ def short_id(identifier: str) -> str:
 
 def timestamp(now_s: float | None = None) -> str:
     """Return a time in ISO 8601, UTC, with milliseconds, e.g. `2026-01-15T10:00:00.000Z`."""
-    now_s = time.time() if now_s is None else now_s
-    seconds, millis = divmod(int(now_s * 1000), 1000)
+    seconds, millis = divmod(int((time.time() if now_s is None else now_s) * 1000), 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{millis:03d}Z"
 
 

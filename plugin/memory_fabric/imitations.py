@@ -1,7 +1,6 @@
-"""Removal of invisible characters and imitated tags from texts for models and screens.
-
-Clients and this plugin enclose some of their texts in tags, which other texts must not imitate.
-Invisible characters are removed unless the text's script needs them. Tag names are compared without
+"""Removal of invisible characters and imitated tags from texts for models and screens. Clients and
+this plugin enclose some of their texts in tags, which other texts must not imitate. Invisible
+characters are removed unless the text's script needs them. Tag names are compared without
 compatibility forms and combining marks; letters that look like Latin letters count as these.
 """
 
@@ -10,10 +9,8 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-# Characters that look like `<`; in guarded tags, `‹` replaces them.
-OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
-# A tag's name is looked for in this many characters after the opening character.
-MAX_TAG_CHARS = 80
+OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"  # characters that look like `<`; in guarded tags, `‹` replaces them
+MAX_TAG_CHARS = 80  # a tag's name is looked for in this many characters after the opening character
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 # Cyrillic, Greek and other letters, with the Latin letters that they look like.

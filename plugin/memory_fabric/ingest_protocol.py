@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PATH = "/v1/memory/ingest"
-# The line that separates two messages in an ingested text.
-BETWEEN = "---"
+BETWEEN = "---"  # the line that separates two messages in an ingested text
 MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
 
 
@@ -31,10 +30,7 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the address to which sessions are forwarded, and its key; ('', '') if none is set.
-    `names` are pairs of variables, for an address and its key; the first address that is set is
-    used. If it is invalid, a sentence is added to `complaints`.
-    """
+    """Return the address to forward to and its key, by the first pair of variables that is set."""
     for address, secret in names:
         if not environ.get(address):
             continue
@@ -68,8 +64,7 @@ def ingest_address(text: str) -> tuple[str, str]:
     if not _names_host(host):
         return "", "has no host, or an invalid port"
     query = path[path.find("?") :] if "?" in path else ""
-    if path.removesuffix(query) in ("", "/"):
-        path = PATH + query
+    path = PATH + query if path.removesuffix(query) in ("", "/") else path
     return f"{scheme}://{host.lower()}{path}", ""
 
 

@@ -37,8 +37,7 @@ MAX_WAYS_BYTES = 64 << 10
 # waiting for a processor, on a loaded machine, gets PATIENCE times as long to answer.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-# All systems accept a socket's path of this length.
-MAX_PATH_BYTES = 100
+MAX_PATH_BYTES = 100  # all systems accept a socket's path of this length
 # Shells by which a client may start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
 LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
@@ -89,16 +88,14 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
     """Return the folder of server sockets in the home; b"" if the path is relative or has `..`."""
     home = environ.get(b"MEMORY_FABRIC_HOME", b"")
     home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
-    if home.startswith(b"~/"):
-        home = (environ.get(b"HOME") or b"~") + home[1:]
+    home = (environ.get(b"HOME") or b"~") + home[1:] if home.startswith(b"~/") else home
     is_plain = home.startswith(b"/") and b"/../" not in home + b"/"
     return home + b"/" + FOLDER if is_plain else b""
 
 
 def client_name(process: int) -> bytes:
-    """Return a unique name for the client's process; if that is a shell, for the process that
-    started it. The name consists of process id, start time, namespace and machine. Raises OSError,
-    ValueError or IndexError if there is no such process or no /proc.
+    """Return a unique name for the client's process (if that is a shell, its parent's): process id,
+    start time, namespace, machine. Raises OSError, ValueError or IndexError without such a process.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")

@@ -11,14 +11,12 @@ Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a type of record: its heading on memory pages, and three flags. Its records may
-    describe open work, be practices to follow, or bind the calls that `When:` describes.
-    """
+    """The traits of a type of record."""
 
-    heading: str
-    is_open: bool = False
-    is_followed: bool = False
-    may_bind: bool = False
+    heading: str  # on memory pages
+    is_open: bool = False  # its records may describe open work
+    is_followed: bool = False  # its records may be practices to follow
+    may_bind: bool = False  # its records may bind the calls that `When:` describes
 
 
 # All types of records, in the order of their sections on memory pages.
@@ -69,8 +67,7 @@ SHARED_LOG = "shared log"
 OTHER_MACHINE = "another machine of yours"
 # The source of texts ingested from other programs, and the prefix of their turns' ids.
 INGEST = "ingest"
-# The sources whose texts were typed by a person.
-TYPED = ("prompt", "cli", "page")
+TYPED = ("prompt", "cli", "page")  # the sources whose texts were typed by a person
 OUTCOMES = frozenset(("success", "failed", "neutral"))
 # A reason that begins with this states what to do instead of something that failed.
 INSTEAD = "instead: "
@@ -101,10 +98,8 @@ RELEASED, FOR_TEAM = "released", "for_team"
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # Key of a candidate's evidence: only the user may keep or drop it, because it may be pasted text.
 PASTED = "pasted"
-# The maximum length of a record's text in questions and notices.
-MAX_SHOWN_CHARS = 400
-# Key of a record's evidence: when the user confirmed or reworded it.
-CONFIRMED = "confirmed"
+MAX_SHOWN_CHARS = 400  # the maximum length of a record's text in questions and notices
+CONFIRMED = "confirmed"  # key of a record's evidence: when the user confirmed or reworded it
 # Key of a record's evidence and of a session's notes: the client's key, except for Claude Code.
 CLIENT = "client"
 # Keys of an imported record's evidence: the name of the program or file from which it came, the
@@ -194,12 +189,8 @@ def shown_type(kind: str) -> str:
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may supersede another one; their texts are not compared. It needs at
-    least the same trust (the user's for a pinned record), the same scope and domain, and for local
-    records the same session; and it must not be older.
-    """
-    trust = "user" if old.pinned else old.trust
-    if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
+    """Return True if a record may supersede another one; their texts are not compared."""
+    if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get("user" if old.pinned else old.trust, 0):
         return False
     is_same_place = (new.scope, new.domain) == (old.scope, old.domain)
     is_visible = new.scope != "local" or new.session == old.session
@@ -212,9 +203,7 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return a record's text: the user's own words, which are never cut, and then the assistant's
-    sentence. With `why`, the reason follows the sentence.
-    """
+    """Return a record's text: the user's own words, which are never cut, then the sentence."""
     words = users_words(record)
     if words:
         return words_first(words, record.what, record.why if why else "", max_chars)
@@ -230,10 +219,7 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, followed by as much of the assistant's sentence as fits into
-    `max_chars` (0: no limit): the sentence with its reason; or the sentence, unless it equals the
-    words; or its first parts; or nothing.
-    """
+    """Return the user's words, then as much of the caption as fits into `max_chars` (0: all)."""
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -258,9 +244,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the indexes of records in a new order, in which records with the same words of the
-    user are adjacent. Records that a newer one contradicts are not moved.
-    """
+    """Return the indexes of records, with those adjacent that have the same words of the user."""
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
     keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
@@ -280,8 +264,8 @@ def contradicted(record: Record) -> tuple[str, ...]:
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
     """Map the id of each contradicted statement to the ids of newer statements that contradict it.
-    `stated` has the time and the contradicted ids of each statement, by its id. Of two statements
-    of the same time, the one that lists the other as contradicted is newer.
+    `stated` maps the id of each statement to its time and the ids that it contradicts. If two
+    statements have the same time, the one that contradicts the other counts as newer.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -329,8 +313,7 @@ def verdict(record: Record) -> str:
 
 def lacks_lesson(record: Record) -> bool:
     """Return True if a record is about a failure, without a reason and without an alternative."""
-    is_explained = record.why or "instead" in record.what.lower()
-    return verdict(record) == "failed" and not is_explained
+    return verdict(record) == "failed" and not (record.why or "instead" in record.what.lower())
 
 
 def contradict(a: Record, b: Record) -> bool:
@@ -362,9 +345,7 @@ class Operation(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """The filters of a query. A result must match every filter that is not empty, by any one of the
-    filter's values. `as_of` (ISO 8601) selects the state of memory at that time.
-    """
+    """The filters of a query. A result must match one value of every filter that is not empty."""
 
     domains: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -375,21 +356,14 @@ class Filters(NamedTuple):
     categories: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
-    as_of: str = ""
+    as_of: str = ""  # ISO 8601: the state of memory at that time
 
 
 class Query(NamedTuple):
-    """A parsed question; `terms` are its content words, in lower case and in order.
-
-    `past` is True if the question is about an earlier state, so that superseded records may answer
-    it. A text with an `excluded` word is no result; a text with an `unasked` word is ranked lower.
-    `spans` are periods before or after its events, as (first day, first day after).
-    `asked` is the question without filters and exclusions. `unread` are sentences for the user
-    about words that look like filters but are none.
-    """
+    """A parsed question."""
 
     text: str
-    terms: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()  # the content words, in lower case and in order
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
     # Pairs (term, name) of a term and the known name that it means, by an alias or a misspelling.
@@ -399,26 +373,25 @@ class Query(NamedTuple):
     filters: Filters = Filters()
     traverse: bool = False
     depth: int = DEFAULT_DEPTH
-    past: bool = False
-    excluded: tuple[str, ...] = ()
-    unasked: tuple[str, ...] = ()
-    asked: str = ""
-    spans: tuple[tuple[str, str], ...] = ()
-    unread: tuple[str, ...] = ()
+    past: bool = False  # about an earlier state, so that superseded records may answer it
+    excluded: tuple[str, ...] = ()  # a text with one of these words is no result
+    unasked: tuple[str, ...] = ()  # a text with one of these words is ranked lower
+    asked: str = ""  # the question without filters and exclusions
+    spans: tuple[tuple[str, str], ...] = ()  # before or after its events: first day, first after
+    unread: tuple[str, ...] = ()  # for the user: which words look like filters but are none
 
 
 class Hit(NamedTuple):
-    """A search result in normal form (BR-2). `relevance` and `score` are from 0 to 1; times may be
-    ''. `metadata` depends on the source: type, why, scope, domain, trust, record id, entityType,
-    relations, session, stale, days_since, superseded_by, matched (terms).
-    """
+    """A search result in normal form (BR-2). `relevance` and `score` are from 0 to 1."""
 
     id: str
     text: str
     source: str
-    timestamp: str = ""
+    timestamp: str = ""  # '' if it is unknown
     relevance: float = 0.0
     entities: tuple[str, ...] = ()
+    # By source: type, why, scope, domain, trust, record (its id), entityType, relations, session,
+    # stale, days_since, superseded_by, matched (terms).
     metadata: Mapping[str, Any] = {}
     graph_relations: tuple[Relation, ...] = ()
     score: float = 0.0
@@ -439,35 +412,28 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its id, name, root folder, local tier and keys. `local` is the local tier's
-    folder, by default `<main worktree>/.claude/memory`, or a folder in the home if this path is
-    unsuitable or a link to elsewhere. `others` are the ids of other projects to which this folder
-    claims to belong without proof, or which own some of its keys (a conflict that the user must
-    resolve).
-    """
+    """A project: its id, name, root folder, local tier and keys."""
 
     id: str
     name: str
     root: str
+    # By default `<main worktree>/.claude/memory`, or a folder in the home if that is unsuitable.
     local: str
     keys: tuple[str, ...]
+    # The ids of projects to which this folder claims to belong without proof, or which own some of
+    # its keys: a conflict that the user must resolve.
     others: tuple[str, ...] = ()
 
 
 class Registry(NamedTuple):
-    """The registry in the home, which maps each key to the id of its project.
+    """The registry in the home, which maps each key to the id of its project."""
 
-    `settled` are keys about which the user has decided. `undo` has the changes of a folder's last
-    project link or split, by the folder's own key. `asked` are keys of folders that got their own
-    project because their claims prove nothing; they count as settled until the user decides.
-    `state` is SOUND, LOST or DAMAGED; unless it is SOUND, the keys come from the projects' cards.
-    """
-
-    keys: Mapping[str, str]
-    settled: tuple[str, ...] = ()
-    undo: Mapping[str, Any] = {}
+    keys: Mapping[str, str]  # from the projects' cards unless the state is SOUND
+    settled: tuple[str, ...] = ()  # keys about which the user has decided
+    undo: Mapping[str, Any] = {}  # changes of a folder's last link or split, by the folder's key
+    # Keys of folders with a project of their own because claims prove nothing: as if settled.
     asked: tuple[str, ...] = ()
-    state: str = SOUND
+    state: str = SOUND  # or LOST or DAMAGED
 
 
 class Trust(NamedTuple):
@@ -478,21 +444,16 @@ class Trust(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """The keys of a folder as found in its files, the main worktree's root, and a display name.
+    """The keys of a folder as found in its files, the main worktree's root, and a display name."""
 
-    `own` keys are proved by the folder, the best key first. `claims` are unproved, and become keys
-    of this project only if no other project has them. `pointer` is the key of a repository
-    elsewhere, and never becomes a key of this project. `also` are keys that the same folder had
-    before `git init` or has if `.git` is removed. `place` is the path of a linked worktree; it
-    serves only to find the project after the worktree has been removed.
-    """
-
-    own: tuple[str, ...]
+    own: tuple[str, ...]  # proved by the folder, the best key first
     root: str
     name: str
+    # Unproved keys; they become keys of this project only if no other project has them.
     claims: tuple[str, ...] = ()
-    pointer: str = ""
-    also: tuple[str, ...] = ()
+    pointer: str = ""  # of a repository elsewhere; it never becomes a key of this project
+    also: tuple[str, ...] = ()  # of this folder before `git init`, or if `.git` is removed
+    # The path of a linked worktree, to find the project after the worktree has been removed.
     place: str = ""
 
     @property

@@ -121,10 +121,9 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Run a module's `main()` as a detached process; return its id. `environ` is its whole
-    environment: keys belong there, because all users can read arguments. Raises OSError.
-    """
+    """Run a module's `main()` detached; return the process's id. Raises OSError."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # Keys belong into `environ`, because all users can read arguments.
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]
     return start_detached(command, environ)
 

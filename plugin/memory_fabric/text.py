@@ -129,10 +129,7 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return, in lower case, the single letters that are used as names and not as words like "a". A
-    letter that is also a stopword counts if it is a capital (except `A` and `I`, which often begin
-    sentences), or if it follows a noun such as `plan` and is a capital or ends its clause.
-    """
+    """Return, in lower case, the single letters used as names and not as words like "a"."""
     letters: set[str] = set()
     tokens = text.split()
     for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
@@ -250,9 +247,7 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that computes a text's mask: the bits of all stems in `bits` that occur in
-    the text. Each text is read only once, and only words that may have one of the stems are parsed.
-    """
+    """Return a function from a text to its mask: the bits of those stems in `bits` that it has."""
     # A stem has the same first three letters as its word.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
@@ -272,9 +267,8 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
             # Slow path: accents may join runs, or a letter may become two in lower case.
-            mask = read(text)
-            of_text[text] = mask
-            return mask
+            of_text[text] = read(text)
+            return of_text[text]
         for beginning in beginnings:
             end = small.find(beginning)
             while end >= 0:
@@ -416,10 +410,7 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {
-            change(key) if keys else key: each_text(part, change, keys=keys)
-            for key, part in value.items()
-        }
+        return {change(k) if keys else k: each_text(v, change, keys=keys) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [each_text(part, change, keys=keys) for part in value]
     return value

@@ -14,14 +14,7 @@ from memory_fabric.deadline import Deadline, current, process_age_s, running
 from memory_fabric.errors import BadInput, DeadlinePassed, EventRevoked, StoreUnavailable
 from memory_fabric.events import Event, parse_event
 from memory_fabric.hooks import handlers, table
-from memory_fabric.hooks.reply import (
-    MAX_INPUT_BYTES,
-    Reply,
-    encode,
-    merge,
-    read_input,
-    write_output,
-)
+from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply, encode, merge, read_input, write_reply
 from memory_fabric.hooks.unfinished import Log, count_late, finish_late, leave, log_for, named
 from memory_fabric.ids import timestamp
 from memory_fabric.recall.request_context import RequestContext, visible_to
@@ -69,7 +62,7 @@ def main(left: "Left | None" = None) -> None:
             return  # the server has finished the event
         delivered = True
         try:
-            write_output(b"" if left is not None and left.printed else outcome.output)
+            write_reply(b"" if left is not None and left.printed else outcome.output)
         except OSError as error:
             outcome.log(f"{UNHEARD}: {error}")
             delivered = False
@@ -99,8 +92,8 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event. `finish` runs its receipts and closes its memory. Never raises. `load`
-    returns a handler by its name in HANDLERS; `limit_of` returns the deadline for an event's name.
+    """Answer one event; `finish` does the rest. `load` returns a handler by its name, `limit_of` an
+    event's deadline. Never raises.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -155,9 +148,7 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Parse an event and give it Claude Code's names. The name is empty if another client's event
-    needs no answer. Raises BadInput if the event is too large or has no handlers.
-    """
+    """Return the event in Claude Code's names, without a name if it is ignored. Raises BadInput."""
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
@@ -218,8 +209,7 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
         from memory_fabric.clients import adapter  # already imported in event_in
 
         return adapter.settings_for(settings, event, environ)
-    # The project folder is where the client was launched. The event's cwd changes with `cd`, so it
-    # is only the fallback.
+    # The client was launched in the project folder. The event's cwd changes with `cd`.
     return settings._replace(
         project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
     )
@@ -248,22 +238,17 @@ def _names(event: Event, settings: Settings) -> list[str]:
     tool = event.text("tool_name")
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
-    on = {
-        table.READS: settings.reads,
-        table.WRITES: settings.writes,
-        table.EITHER: settings.reads or settings.writes,
-        table.FORWARDS: settings.writes and settings.forward_url,
-    }
+    reads, writes = settings.reads, settings.writes
+    on = {table.READS: reads, table.WRITES: writes, table.EITHER: reads or writes}
+    on[table.FORWARDS] = bool(writes and settings.forward_url)
     names = []
     for name, use in table.HANDLERS[event.name].handlers:
-        if name in unheard or (
-            tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
-        ):
+        is_off = tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
+        if name in unheard or is_off:
             continue
         if use == table.EXCHANGES:  # if no shared log is linked, this check is enough
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
-        if on[use]:
-            names.append(name)
+        names += [name] if on[use] else []
     return names
 
 

@@ -19,24 +19,18 @@ CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(NamedTuple):
-    """The output of a handler: `context` for the model, `notice` for the user. `receipts` run after
-    the output was written, because the ledger must list only delivered memories. `stop` ends a
-    prompt that was a command, and is shown to the user. `plain` is for the summariser of a
-    compaction. Before a tool call, `refusal` tells the model why the call is refused, and
-    `question` is put to the user.
-    """
+    """The output of a handler."""
 
-    context: str = ""
-    notice: str = ""
-    stop: str = ""
-    plain: str = ""
-    refusal: str = ""
-    question: str = ""
-    # This plugin's own text for the model, added after the context. It needs no redaction.
-    own_words: str = ""
+    context: str = ""  # for the model
+    notice: str = ""  # for the user
+    stop: str = ""  # shown to the user when a prompt was a command, and ends this prompt
+    plain: str = ""  # for the summariser of a compaction
+    refusal: str = ""  # the reason for the model why a tool call is refused
+    question: str = ""  # for the user before a tool call
+    own_words: str = ""  # this plugin's own text for the model, which needs no redaction
+    # They run after the output was written, because the ledger must list only delivered memories.
     receipts: tuple[Callable[[], None], ...] = ()
-    # True if part of the event could not be stored now, so that a later event must store this part.
-    again: bool = False
+    again: bool = False  # part of the event is not stored, so a later event must store it
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
@@ -85,9 +79,7 @@ def fitted(text: str) -> str:
         return text
     ending = CUT_NOTE + "\n" + CLOSE_FENCE
     head = units[: (MAX_UNITS - len(ending)) * 2].decode("utf-16-le", "ignore")
-    if head.count(OPEN_FENCE) > head.count(CLOSE_FENCE):
-        return head + ending
-    return head + CUT_NOTE
+    return head + ending if head.count(OPEN_FENCE) > head.count(CLOSE_FENCE) else head + CUT_NOTE
 
 
 MAX_INPUT_BYTES = 8 << 20
@@ -108,7 +100,7 @@ def read_input() -> bytes:
     return b"".join(chunks)
 
 
-def write_output(output: bytes) -> None:
+def write_reply(output: bytes) -> None:
     """Write the reply unbuffered, so that a stray `print` cannot mix with it. Raises OSError."""
     while output:
         output = output[os.write(STDOUT, output) :]

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# The switch that must be on for a handler: recall; capture; either of them; capture with a forward
-# target; or capture with a link to a shared log.
+# The switch for a handler: recall, capture, either, or capture with a receiver or a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers of tool events that are imported and called only for these tools. If memory has nothing
 # for these tools, hooks/launch starts no process (store.home.launch_marks).
@@ -28,31 +27,23 @@ TELLERS = ("memory_context", "graph_memory_inject")
 class Entry(NamedTuple):
     """The handlers of an event, in the order in which their replies are joined, and its limits. A
     handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES.
-
-    Limits are seconds since the process started: of wall-clock time (`wall_s`), of CPU time
-    (`work_s`), and of waiting for other processes (`lock_s`), separately for databases and for
-    files. The user waits for a `hurried` event at every turn. An event that `recalls` searches
-    memory. An event that `shows_notices` reports a failing tier once. An event that `repairs` has
-    time to finish the work of an interrupted process. An event that `notes_place` saves the
-    folder's project for hooks/launch. An event that `reads_transcript`, or writes files beside the
-    databases, commits each change separately, so that a second run finds the first run's changes.
-    Context reaches the model only if the event `tells_model`, which is false if context would
-    continue the turn. A notice reaches the user if the event `tells_person` or `tells_model`. Other
-    events print nothing, except that PreCompact prints for the summariser.
+    Limits are seconds since the process started.
     """
 
     handlers: tuple[tuple[str, str], ...]
-    wall_s: float
-    lock_s: float
-    work_s: float = NEVER_S
-    hurried: bool = False
-    recalls: bool = False
-    shows_notices: bool = False
-    repairs: bool = False
-    notes_place: bool = False
+    wall_s: float  # wall-clock time
+    lock_s: float  # waiting for other processes, separately for databases and for files
+    work_s: float = NEVER_S  # CPU time
+    hurried: bool = False  # the user waits for this event at every turn
+    recalls: bool = False  # it searches memory
+    shows_notices: bool = False  # it reports a failing tier once
+    repairs: bool = False  # it has time to finish the work of an interrupted process
+    notes_place: bool = False  # it saves the folder's project for hooks/launch
+    # It reads the transcript or writes files beside the databases, so it commits each change
+    # separately: a second run then finds the first run's changes.
     reads_transcript: bool = False
-    tells_model: bool = False
-    tells_person: bool = False
+    tells_model: bool = False  # context reaches the model; False if it would continue the turn
+    tells_person: bool = False  # a notice reaches the user, even if nothing reaches the model
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
@@ -126,20 +117,17 @@ def writers(event: Event, names: Container[str]) -> list[str]:
 
 
 def deadlines(
-    environ: Mapping[str, str],
-    age_s: float,
-    worked_s: float = 0.0,
-    hurried_least_s: float = LEAST_WORK_S,
+    environ: Mapping[str, str], age_s: float, worked_s: float = 0.0, least_s: float = LEAST_WORK_S
 ) -> Callable[[str], Deadline]:
     """Return a function from an event's name to its deadline. The process started `age_s` seconds
-    ago, has used `worked_s` of CPU time, and has at least `hurried_least_s` for a hurried event.
+    ago and has used `worked_s` of CPU time; a hurried event has at least `least_s`.
     """
     patience = _patience(environ)
 
     def deadline_of(event_name: str) -> Deadline:
         entry = HANDLERS[event_name]
-        least_s = hurried_least_s if entry.hurried else LEAST_WORK_S
-        wall_s = max(least_s, patience * entry.wall_s - age_s)
+        least_wall_s = least_s if entry.hurried else LEAST_WORK_S
+        wall_s = max(least_wall_s, patience * entry.wall_s - age_s)
         work_s = max(LEAST_WORK_S, patience * entry.work_s - worked_s)
         return Deadline(wall_s, work_s=work_s, lock_s=entry.lock_s, hurried=entry.hurried)
 
@@ -154,5 +142,4 @@ def _patience(environ: Mapping[str, str]) -> int:
 def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
     """Return the maximum seconds that an event may take, including the tasks after its reply."""
     entry = HANDLERS[event_name]
-    after_s = AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S
-    return _patience(environ) * entry.wall_s + after_s
+    return _patience(environ) * entry.wall_s + (AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S)

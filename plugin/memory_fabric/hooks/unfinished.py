@@ -42,9 +42,7 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Record that an event left `work` to later events: in the log and, if the model did not get
-    its memories, in an alert. Uses no database, because it may be locked. Never raises.
-    """
+    """Record in the log and, for lost memories, in an alert that `work` is left. Never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
@@ -57,9 +55,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event to a file, so that a later event runs the handlers in `names` that store
-    statements. Return the notice for the user; '' if the prompt states nothing lasting.
-    """
+    """Save an event for later; return the notice for the user, '' if it states nothing lasting."""
     writers = table.writers(event, names)
     if not writers:
         return ""
@@ -85,9 +81,7 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
 def finish_late(
     environ: Mapping[str, str], limit: Deadline, log: Log, load: handlers.Load = handlers.load
 ) -> str:
-    """Finish events that had no time to store statements; return the notice for the user. An
-    event's file is deleted only when everything is stored. Only one process at a time does this.
-    """
+    """Finish the statements of earlier events, one process at a time; return the user's notice."""
     from memory_fabric.store.queues import late_events  # imported late: few events need it
 
     home, notices = home_path(environ), []
@@ -121,9 +115,8 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
         os.replace(path, path + late_events.REFUSED)
         return ""
     event = late.event._replace(client=client_of(late.client))
-    settings = settings_of(environ)._replace(
-        **late.settings, session=event.session, client=event.client
-    )
+    stored = {**late.settings, "session": event.session, "client": event.client}
+    settings = settings_of(environ)._replace(**stored)
     memory = Memory.open(settings)
     try:
         if not memory.settings.writes:

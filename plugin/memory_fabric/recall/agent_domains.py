@@ -1,7 +1,6 @@
-"""The domain of a memory, and the isolation of agents in their own domain.
-
-The domain is the first of these that exists: the specified domain; the one that config.toml sets
-for the agent type, or for the folder; the one derived from the agent type's name; `general`.
+"""The domain of a memory, and the isolation of agents in their own domain. The domain is the first
+of these that exists: the specified domain; the one that config.toml sets for the agent type, or for
+the folder; the one derived from the agent type's name; `general`.
 """
 
 import os
@@ -18,8 +17,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
-# The domain of ingested texts for which no domain is specified.
-SESSION = "session"
+SESSION = "session"  # the domain of ingested texts for which no domain is specified
 # SEARCHERS are the client's own agents for reading and setup. GENERIC_AGENTS have no own domain.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 GENERIC_AGENTS = SEARCHERS | {"general-purpose", "claude", "fork"}
@@ -40,10 +38,9 @@ def stated_name(stated: str) -> str:
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in the folder `place`, by default the session's folder.
-
-    An isolated agent type has priority. Otherwise, if the folder's domain is isolated, it applies
-    to every agent in the folder, whatever domain config.toml sets for the agent's type.
+    """Return the domain of an agent type in the folder `place`, by default the session's folder. An
+    isolated agent type has priority. Otherwise, if the folder's domain is isolated, it applies to
+    every agent in the folder, whatever domain config.toml sets for the agent's type.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -61,7 +58,6 @@ def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> Age
 
 
 def isolates(settings: Settings) -> bool:
-    """Return True if config.toml isolates any domain or agent."""
     return bool(settings.domains.isolated or settings.domains.isolated_agents)
 
 
@@ -71,11 +67,9 @@ def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
 
 
 def visible_to_process(memory: Memory) -> Memory:
-    """Return the memory that a process without an agent may read.
-
-    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that domain is visible; without the
-    variable, the process is the user's and sees everything. Raises StoreUnavailable if it is
-    unknown which domains are isolated.
+    """Return the memory that a process without an agent may read. If MEMORY_FABRIC_DOMAIN is an
+    isolated domain, only that domain is visible; without the variable, the process is the user's
+    and sees everything. Raises StoreUnavailable if it is unknown which domains are isolated.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -106,7 +100,6 @@ def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """Return the domain that config.toml sets for the folder or its nearest parent; '' if none."""
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
@@ -211,7 +204,7 @@ def _is_mention(
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:
-    """Return the offset at which a mention begins, including preceding words such as "in the"."""
+    """Return the offset at which a mention begins, including words such as "in the"."""
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]

@@ -1,6 +1,4 @@
-"""The last stages of an answer: merge turns into the record that they state, move settled memories
-up, drop weak hits, and score the sessions that a message continues.
-"""
+"""The last stages of an answer: fold turns, move settled memories up, cut off, score sessions."""
 
 import math
 from collections import Counter
@@ -39,10 +37,8 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
                 break
         else:
             hits_left.append(hit)
-    return [
-        hit.marked({"said_in_turns": under[hit.id]}) if hit.id in under else hit
-        for hit in {hit.id: hit for hit in hits_left}.values()
-    ]
+    once = {hit.id: hit for hit in hits_left}.values()
+    return [h.marked({"said_in_turns": under[h.id]}) if h.id in under else h for h in once]
 
 
 Vector = dict[str, float]
@@ -111,17 +107,12 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
         session: Counter(stem(word) for word in words(text) if word not in STOPWORDS)
         for session, text in texts.items()
     }
-    lengths = {session: sum(words_of.values()) for session, words_of in counts.items()}
-    mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
-    long = {
-        s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in lengths.items()
-    }
+    sizes = {session: sum(words_of.values()) for session, words_of in counts.items()}
+    mean = sum(sizes.values()) / len(sizes) if sizes else 1.0
+    long = {s: SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * n / mean) for s, n in sizes.items()}
     total = dict.fromkeys(counts, 0.0)
     for concept in wanted:
-        frequencies = {
-            s: sum(words_of.get(word, 0) for word in concept.stems)
-            for s, words_of in counts.items()
-        }
+        frequencies = {s: sum(c.get(w, 0) for w in concept.stems) for s, c in counts.items()}
         frequencies = {session: count for session, count in frequencies.items() if count}
         rarity = math.log(1 + (len(counts) - len(frequencies) + 0.5) / (len(frequencies) + 0.5))
         for session, count in frequencies.items():
@@ -154,10 +145,7 @@ def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) 
         for word, weight in vectors[session].items():
             subject[word] = subject.get(word, 0.0) + weight * matched[session] ** 2
     subject = _heaviest(subject, WORDS_OF_BEST)
-    return {
-        session: sum(weight * vector.get(word, 0.0) for word, weight in subject.items())
-        for session, vector in vectors.items()
-    }
+    return {s: sum(w * v.get(word, 0.0) for word, w in subject.items()) for s, v in vectors.items()}
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
@@ -172,11 +160,9 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# A hit that covers the share WHOLE of the question's weight answers the question. All other hits
-# must then cover the share MUCH.
+# If a hit covers WHOLE of the question's weight, all other hits must cover MUCH of it.
 WHOLE, MUCH = 0.95, 0.4
-# Hits are dropped only if the first hit matches at least this many words, because a single word is
-# matched by every hit on the same subject.
+# The words that the first hit must match: every hit on the same subject matches a single word.
 CUT_OFF_LEAST_WORDS = 2
 
 
@@ -192,8 +178,7 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 _EMPTY = WEAK | STOPWORDS
-# A text with more characters is assumed to say something.
-MAX_EMPTY_CHARS = 80
+MAX_EMPTY_CHARS = 80  # a text with more characters is assumed to say something
 # The maximum number of words of a short command without content: "undo", "push it".
 MAX_ERRAND_WORDS = 2
 _ASKING = ("?", "？")
@@ -235,9 +220,7 @@ def says_something(text: str) -> bool:
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to each hit: the time of each of its `graph_relations`, or '' if it
-    is unknown.
-    """
+    """Add `relation_timestamps` to each hit: the time, or '', of each of its `graph_relations`."""
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
         try:
@@ -255,8 +238,7 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
 
 # The share of the question's weight that a memory must cover to be moved up as settled.
 SETTLED_FIRST_MUCH = 0.4
-# The maximum number of settled memories that are added after the first hits.
-MOST_SETTLED = 10
+MOST_SETTLED = 10  # the maximum number of settled memories that are added after the first hits
 # The maximum number of turns that are ordered by speaker. The other speaker is an assistant, not a
 # person, if the mean answer has LONG_CHARS and is LONGER times as long as the mean prompt.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
@@ -280,8 +262,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
     answers = [len(hit.text) for hit in turns if not _is_users(hit)]
     if typed and answers:
         mean, mean_typed = sum(answers) / len(answers), sum(typed) / len(typed)
-        is_assistant = mean >= max(LONG_CHARS, LONGER * mean_typed)
-        hits = _users_first(hits) if is_assistant else hits
+        hits = _users_first(hits) if mean >= max(LONG_CHARS, LONGER * mean_typed) else hits
     settled = [hit for hit in hits if _is_settled(hit)]
     placed: dict[str, Hit] = {}
     for hit in hits:

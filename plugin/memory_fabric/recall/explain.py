@@ -1,6 +1,4 @@
-"""Answers as JSON for programs, and explanations of answers: the parts of each score, and the
-reasons why hits are not injected.
-"""
+"""Answers as JSON, and explanations: the parts of scores, and reasons why hits are not injected."""
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -27,17 +25,12 @@ NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"
 
 
 class Explanation(NamedTuple):
-    """An answer with the parts of its scores, and what a prompt with the same text would inject.
-
-    `verdicts` maps a hit's id to the reason why a prompt would not inject the hit, or to ''.
-    `silence` is the reason why a prompt would inject nothing at all, or ''. `words` are the words
-    searched for, each with its strength.
-    """
+    """An answer with the parts of its scores, and what a prompt with the same text would inject."""
 
     answer: Answer
-    verdicts: Mapping[str, str] = {}
-    silence: str = ""
-    words: tuple[tuple[str, float], ...] = ()
+    verdicts: Mapping[str, str] = {}  # by a hit's id: why a prompt would not inject the hit, or ''
+    silence: str = ""  # why a prompt would inject nothing at all
+    words: tuple[tuple[str, float], ...] = ()  # searched for, each with its strength
 
 
 def explain(

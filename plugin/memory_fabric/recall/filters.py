@@ -1,5 +1,4 @@
 """Filters of a question: parsed from its text or from an object, combined, and described in words.
-
 A result must match each field's filter, that is, one of the values of the field. If a field is
 filtered both in the question and separately, a result must match both.
 """
@@ -34,13 +33,11 @@ _MEANINGS = {
     "depth": "takes 1, 2 or 3",
     **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
 }
-# A longer name in a question is probably pasted data.
-MAX_TYPED_CHARS = 80
+MAX_TYPED_CHARS = 80  # a longer name in a question is probably pasted data
 _TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
 
 TIMES = ("since", "before")
-# The names of filters that a caller may set (BR-19).
-KEYS = (*FILTER_FIELDS, *TIMES)
+KEYS = (*FILTER_FIELDS, *TIMES)  # the names of filters that a caller may set (BR-19)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
 # The name of each field in an answer: domains are called `expert_domain`.
@@ -69,12 +66,10 @@ def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
             tokens_left.append(token)
             bare = name.removeprefix("-")
             if colon and value.strip('",') and bare in FILTER_NAMES:
-                clipped = token
-                if len(token) > MAX_TYPED_CHARS:
-                    clipped = f"{token[:MAX_TYPED_CHARS]}…"
+                is_long = len(token) > MAX_TYPED_CHARS
+                clipped = f"{token[:MAX_TYPED_CHARS]}…" if is_long else token
                 why = f"{bare} {_MEANINGS.get(bare, _TOO_LONG)}"
-                if token.startswith("-"):
-                    why = "nothing can be left out by a filter"
+                why = "nothing can be left out by a filter" if token[0] == "-" else why
                 unread.append(f"“{clipped}” is no filter and was read as words: {why}")
     if not by_field and not scopes:
         return text, Filters(), 0, tuple(unread)
@@ -96,9 +91,7 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
         return [value] if value in ("1", "2", "3") else []
     # Splitting at quotation marks puts quoted values, which may contain commas, at odd positions.
     parts = value.split('"')
-    values = [
-        part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
-    ]
+    values = [p for i, text in enumerate(parts) for p in ([text] if i % 2 else text.split(","))]
     values = [part.strip() for part in values if part.strip()]
     if any(len(part) > MAX_TYPED_CHARS for part in values):
         return []
@@ -125,7 +118,6 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
     """Parse filters from an object that maps each name to one text or to a list of alternatives.
-
     `field` is the name that the caller gives the object, `--` for options, '' for separate fields.
     Raises BadInput with the name of the invalid key.
     """
@@ -138,11 +130,8 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
         if key in TIMES:
             moment = time_of(key, value, now) if isinstance(value, str) else ""
             if not moment:
-                raise BadInput(
-                    name,
-                    f"{name} must name a time, not {value!r}.",
-                    remedy="For example 2026-01-31, 2026-01, 7d, yesterday.",
-                )
+                remedy = "For example 2026-01-31, 2026-01, 7d, yesterday."
+                raise BadInput(name, f"{name} must name a time, not {value!r}.", remedy=remedy)
             by_field[key] = moment
         else:
             fields.setdefault(FILTER_FIELDS[key], []).extend(_values(value, key, name))
@@ -162,10 +151,11 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
         if ours and theirs and not common:
             whole[field] = theirs
             against.append(f"{name}={_listed(ours)} and {name}={_listed(theirs)}")
-    since, before = max(first.since, second.since), _earliest((first.before, second.before))
+    since = max(first.since, second.since)
+    before = min(filter(None, (first.before, second.before)), default="")
     if since and before and since >= before:
         against.append(f"since={since} and before={before}")
-    as_of = _earliest((first.as_of, second.as_of))
+    as_of = min(filter(None, (first.as_of, second.as_of)), default="")
     return Filters(**whole, since=since, before=before, as_of=as_of), tuple(against)
 
 
@@ -176,10 +166,7 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters for the store's queries. Project names are case-folded; '' is added to
-    find rows without a project if this project is one of them. Domains are removed, because the
-    memory is already limited to them.
-    """
+    """Return the filters for queries: projects case-folded, '' for this project, no domains."""
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
     untagged = [""] if own and own in names else []
@@ -196,21 +183,16 @@ def as_object(filters: Filters) -> dict[str, Any]:
 
 def described(filters: Filters) -> str:
     """Return the filters as text, `expert_domain=code_reviewer, type=decision or note`, or ''."""
-    parts = (
-        f"{name}={value if isinstance(value, str) else _listed(value)}"
-        for name, value in as_object(filters).items()
-    )
-    return ", ".join(parts)
+    parts = as_object(filters).items()
+    return ", ".join(f"{k}={v if isinstance(v, str) else _listed(v)}" for k, v in parts)
 
 
 def _values(value: Any, key: str, name: str) -> list[str]:
     values = value if isinstance(value, list | tuple) else [value]
     if not values or len(values) > MAX_VALUES or not all(isinstance(v, str) for v in values):
-        raise BadInput(
-            name,
-            f"{name} must be a text or a list of 1 to {MAX_VALUES} texts.",
-            remedy="Numbers, objects and empty lists mean nothing there.",
-        )
+        problem = f"{name} must be a text or a list of 1 to {MAX_VALUES} texts."
+        remedy = "Numbers, objects and empty lists mean nothing there."
+        raise BadInput(name, problem, remedy=remedy)
     texts = [text.strip() for text in values]
     if any(not text or len(text) > MAX_NAME_CHARS for text in texts):
         raise BadInput(name, f"{name}: a text must have 1 to {MAX_NAME_CHARS} characters.")
@@ -220,23 +202,17 @@ def _values(value: Any, key: str, name: str) -> list[str]:
         return texts
     closed = closed_values(key, texts)
     if not closed:
+        known = ", ".join(sorted(_CLOSED[key]))
         raise BadInput(
-            name,
-            f"{name} does not know {_listed(texts)}.",
-            remedy=f"Known are {', '.join(sorted(_CLOSED[key]))}.",
+            name, f"{name} does not know {_listed(texts)}.", remedy=f"Known are {known}."
         )
     return closed
 
 
 def _key(field: str, value: str) -> str:
-    """Return the form of a value in which it is compared with other values of the field."""
     if field == "domains":
         return domain_name(value) or value
     return value.casefold() if field in ("projects", "categories") else value
-
-
-def _earliest(moments: Iterable[str]) -> str:
-    return min(filter(None, moments), default="")
 
 
 def _listed(values: Iterable[str]) -> str:

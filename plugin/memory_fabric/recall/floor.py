@@ -1,5 +1,4 @@
 """The relevance floor: the test that a memory is certainly relevant to a prompt, before injection.
-
 The floor is absolute. It counts the rare words that a memory shares with the prompt and never
 compares memories with each other, so nothing is injected if the store has no answer.
 """
@@ -16,8 +15,7 @@ from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
-# The metadata key for the words of the prompt that occur in few memories.
-RARE = "rare"
+RARE = "rare"  # the metadata key for the words of the prompt that occur in few memories
 # A word is rare if at most this many memories have it. A memory rarely has two by chance.
 FEW_ROWS = 4
 # A concept with at least this strength is a topic; weaker concepts are words for actions.
@@ -26,8 +24,7 @@ SPECIFIC = 1.0
 # share a third topic, because some memory has any two of them. Of a prompt with one or two topics
 # it need share no more than these.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The minimum share of a memory's words that the prompt contains, and the share of the prompt's
-# weight that counts as most of the prompt.
+# The minimum share of a memory's words in the prompt; the share of weight that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6
 # A request with this share of a memory's words (at least LONG_MEMORY) merely repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
@@ -35,8 +32,7 @@ SAID_ITSELF, LONG_MEMORY = 0.75, 6
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
 # A memory with this share of its words in the prompt is relevant to a prompt of any length.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
-# A prompt with an unknown proper name is mostly about the bearer of that name, so a memory must
-# share many other words with the prompt.
+# A prompt with an unknown proper name is mostly about its bearer, so many words must be shared.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
 # The required shares are multiplied by this if the only rare word names the memory's entity.
@@ -51,6 +47,7 @@ FEW_WORDS = 12
 # The maximum number of sentences of a prompt against which memories are tested.
 MAX_PARTS = 6
 DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
+_NO_CONTENT = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
 TOO_LITTLE = "shares too little with the prompt"
 NOTHING_RARE = "shares no rare word that says what the prompt is about"
 NO_NEWS = "the prompt says it itself"
@@ -61,7 +58,6 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 class Floor:
     """The floor for one prompt; a memory must be about the prompt or about one of its sentences.
-
     With `talk`, the prompt asks for earlier conversations. With `is_paste`, the prompt is pasted
     text, for which only a fix of the failure in it is injected.
     """
@@ -78,10 +74,8 @@ class Floor:
         # If the prompt has a request next to log lines, only the request is divided into sentences.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
-        self._sentences = {
-            text: frozenset(map(stem, index_words(text)))
-            for text in (sentences if is_part or len(sentences) > 1 else ())
-        }
+        several = sentences if is_part or len(sentences) > 1 else ()
+        self._sentences = {text: frozenset(map(stem, index_words(text))) for text in several}
         self._parts: dict[str, tuple[Part, Mapping[str, Hit]]] = {}
         # For each hit, the stems of its words and of the prompt's words that matched it.
         self._stems: dict[str, Set[str]] = {}
@@ -92,9 +86,7 @@ class Floor:
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return the reason why a memory is below the floor, or ''. It is below the floor if it
-        fits neither a short prompt as a whole nor the sentence that is nearest to it.
-        """
+        """Return why a memory fits neither a short prompt nor the sentence nearest to it, or ''."""
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
         # Find the sentence that shares the most and rarest words with the memory.
         nearest, most = "", 0.0
@@ -130,8 +122,7 @@ class Floor:
                 covered = sum(weights[i] for i in places)
                 matched = [wanted[i].text for i in places]
                 hits[hit.id] = hit.marked({"coverage": covered, "matched": matched})
-            part = Part(about, list(hits.values()), talk=self.talk)
-            self._parts[text] = part, hits
+            self._parts[text] = Part(about, list(hits.values()), talk=self.talk), hits
         return self._parts[text]
 
 
@@ -143,9 +134,7 @@ class Part:
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}
         self.stems = frozenset(s for c in wanted for s in c.stems)
-        self.names = concepts.name_keys(query.asked) | {
-            name_key(hint) for hint in query.entity_hints
-        }
+        self.names = concepts.name_keys(query.asked).union(map(name_key, query.entity_hints))
         if _names_a_stranger(query, hits):
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
@@ -186,16 +175,17 @@ class Part:
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
             return "holds no answer of the kind that is asked for"
-        own = self._own_words(hit.text)
+        # The stems of the memory's content words.
+        parts = [part for word in words(hit.text) for part in cjk_pairs(word) or (word,)]
+        own = frozenset(stem(word) for word in parts if word not in _NO_CONTENT)
         share = len(own & self.stems) / len(own) if own else 0.0
         if share >= SAID_ITSELF and len(own) >= LONG_MEMORY and "?" not in self._asked:
             return NO_NEWS
         is_fix = hit.metadata.get("type") in FIXES
         ease = WITHOUT_TROUBLE if is_fix and not _reports_trouble(self._asked) else 1.0
         needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
-        is_about = len(shared) >= needed and (
-            len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
-        )
+        is_about = len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
+        is_about = is_about and len(shared) >= needed
         # In scripts without spaces, half of the character pairs are not within one word.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
         # A replacement may have been found by the words of the memory that it replaced.
@@ -222,13 +212,6 @@ class Part:
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
-
-    @staticmethod
-    def _own_words(text: str) -> frozenset[str]:
-        """Return the stems of a memory's content words."""
-        out = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
-        separate = [part for word in words(text) for part in cjk_pairs(word) or (word,)]
-        return frozenset(stem(word) for word in separate if word not in out)
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
@@ -262,9 +245,5 @@ def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
     if not names:
         return False
     asked_for = {word for name in names for word in words(name)}
-    return not any(
-        word in asked_for
-        for hit in hits
-        for text in (hit.text, *hit.entities)
-        for word in words(text)
-    )
+    texts = (text for hit in hits for text in (hit.text, *hit.entities))
+    return not any(word in asked_for for text in texts for word in words(text))

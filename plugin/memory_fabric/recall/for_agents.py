@@ -1,7 +1,6 @@
-"""Selection of memories for a subagent: first for its task, then for its kind (BR-14).
-
-When a subagent starts, it is unknown which of several open tasks is its own (decision 0015).
-Therefore memories for all open tasks are selected in turns, best first, within one budget.
+"""Selection of memories for a subagent: first for its task, then for its kind (BR-14). When a
+subagent starts, it is unknown which of several open tasks is its own (decision 0015). Therefore
+memories for all open tasks are selected in turns, best first, within one budget.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,14 +13,8 @@ from memory_fabric.language import concepts, task_terms
 from memory_fabric.language.vocabulary import agent_terms
 from memory_fabric.language.word_lists import words as listed
 from memory_fabric.models import Filters, Hit, Record
-from memory_fabric.recall import inject, render
-from memory_fabric.recall.agent_domains import (
-    GENERAL,
-    SEARCHERS,
-    domain_of_agent,
-    plain_name,
-    stated_for,
-)
+from memory_fabric.recall import agent_domains, inject, render
+from memory_fabric.recall.agent_domains import GENERAL, SEARCHERS, plain_name, stated_for
 from memory_fabric.recall.floor import SPECIFIC
 from memory_fabric.recall.normalize import is_of_others
 from memory_fabric.recall.parse import parse
@@ -62,10 +55,8 @@ def for_agent(
     **known: Unpack[inject.Known],
 ) -> tuple[list[Hit], int]:
     """Return the hits for a starting agent, shortened to fit its budget, and the budget in
-    characters.
-
-    One of `tasks` may be the agent's own. `ask` returns the hits for a text that are above the
-    floor, best first.
+    characters. One of `tasks` may be the agent's own. `ask` returns the hits for a text that are
+    above the floor, best first.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -97,9 +88,7 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return a list of hits for each task that has hits, best first. When the deadline passes,
-    return the hits found so far. With `searches`, only strong hits count.
-    """
+    """Return each task's hits, best first, until the deadline; only strong ones with `searches`."""
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
@@ -118,15 +107,12 @@ def asked_for(
             if not (queues or hits):
                 raise
             return [*queues, list(hits.values())] if hits else queues
-        if hits:
-            queues.append(list(hits.values()))
+        queues += [list(hits.values())] if hits else []
     return queues
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield the questions for a task: the text, True if only strong hits count, and the number of
-    earlier hits that make the question unnecessary. The full text of a long task is slow, so last.
-    """
+    """Yield a task's questions, with `strict` and how many earlier hits make them needless."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
     title = task_terms.title(task)
@@ -154,9 +140,7 @@ def strong_at(now: str) -> Callable[[Hit, str], bool]:
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
-    """Take hits from all queues in turns, within `chars_left` characters: first the best hit of
-    each queue, shortened if necessary, then others that fit in full, up to `max_hits`.
-    """
+    """Take hits from all queues in turns, within `chars_left`: first the best ones, shortened."""
     by_id: dict[str, Hit] = {}
     for place in range(max(map(len, queues), default=0)):
         for queue in queues:
@@ -230,7 +214,6 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
 
 
 def hit_of(record: Record) -> Hit:
-    """Convert a record to a hit."""
     copied = ("type", "why", "scope", "domain", "trust", "author")
     about = {name: getattr(record, name) for name in copied} | {
         "record": record.id,
@@ -243,19 +226,16 @@ def hit_of(record: Record) -> Hit:
 
 
 class Kind(NamedTuple):
-    """An agent type: its topics, and the domain of memories from such agents. If both are empty,
-    only the agent's task selects memories. With `searches`, the agent only searches for files.
-    """
+    """An agent type. Without topics and domain, only the agent's task selects memories."""
 
     name: str
-    terms: tuple[str, ...] = ()
-    domain: str = ""
-    searches: bool = False
+    terms: tuple[str, ...] = ()  # its topics
+    domain: str = ""  # the domain of memories from such agents
+    searches: bool = False  # it only searches for files
 
 
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
     """Return the kind of an agent type, from the terms that the user `stated`, else from its name.
-
     A `domain` from config.toml has priority over the domain derived from the name. The type
     `plugin:Code_Reviewer` is looked up as such, as `code-reviewer`, and by these words. If the
     stated terms are empty, only the agent's task selects memories.
@@ -265,7 +245,7 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
     searching = listed("questions", "searching agents")
     if kind is None and (name in SEARCHERS or not searching.isdisjoint(name.split("-"))):
         return Kind(name, searches=True)
-    domain = domain or domain_of_agent(agent_type)
+    domain = domain or agent_domains.domain_of_agent(agent_type)
     own = domain if domain != GENERAL else ""
     if kind is None:
         return Kind(name, agent_terms(name) if own else (), own)

@@ -1,5 +1,4 @@
 """Selection of the memories that hooks inject: certainly relevant ones, and none of them twice.
-
 Past turns are injected only for a prompt that asks for them, relations only for a question about
 relations. `floor` decides which records are relevant to a prompt.
 """
@@ -46,10 +45,9 @@ _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
-    """Parse a prompt into a query, without the words that ask for earlier sessions.
-
-    Names, times and requests are read only from text that a person wrote, not from a log next to
-    it. Relations in the graph are followed only for a question about relations.
+    """Parse a prompt into a query, without the words that ask for earlier sessions. Names, times
+    and requests are read only from text that a person wrote, not from a log next to it. Relations
+    in the graph are followed only for a question about relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -87,16 +85,12 @@ def sources_for(query: Query) -> frozenset[str]:
 
 
 class Known(TypedDict, total=False):
-    """Memories that are already in the context of a session.
+    """Memories in the context of a session: these, and statements in `here` after `since`."""
 
-    `seen` are ids of injected hits, `shown` ids of records in MEMORY.md. Statements made in the
-    session `here` after `since`, its last compaction (ISO 8601 or ''), are also in the context.
-    """
-
-    seen: Container[str]
-    shown: Container[str]
-    here: str
-    since: str
+    seen: Container[str]  # ids of injected hits
+    shown: Container[str]  # ids of records in MEMORY.md
+    here: str  # the session
+    since: str  # the time of its last compaction, in ISO 8601, or ''
 
 
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
@@ -151,10 +145,9 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 
 
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Return the ranked hits that are worth their characters: facts first, then past turns.
-
-    Records that contradict the prompt come first, then the best hit for each subject. Other hits
-    with far less relevance than the best are left out. Shared hits come last, within their share.
+    """Return the ranked hits that are worth their characters: facts first, then past turns. Records
+    that contradict the prompt come first, then the best hit for each subject. Other hits with far
+    less relevance than the best are left out. Shared hits come last, within their share.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
@@ -180,7 +173,6 @@ def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> li
 
 
 def author_of(hit: Hit) -> str:
-    """Return the name of a shared memory's author, or ''."""
     return str(hit.metadata.get("author") or "")
 
 
@@ -226,18 +218,14 @@ _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".spl
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 
 
-# The words of a sentence in order, and their stems.
-Sentence = tuple[list[str], frozenset[str]]
+Sentence = tuple[list[str], frozenset[str]]  # the words of a sentence in order, and their stems
 
 
 def requests(text: str) -> list[Sentence]:
     """Return the sentences of a prompt that may request an action: no questions, no negations."""
-    clauses = []
-    for sentence, end in sentences(text):
-        clause_words = words(sentence)
-        if clause_words and end not in "?？" and NEGATORS.isdisjoint(clause_words):
-            clauses.append((clause_words, frozenset(map(stem, clause_words))))
-    return clauses[:MAX_SENTENCES]
+    stated = (words(sentence) for sentence, end in sentences(text) if end not in "?？")
+    clauses = [said for said in stated if said and NEGATORS.isdisjoint(said)]
+    return [(said, frozenset(map(stem, said))) for said in clauses[:MAX_SENTENCES]]
 
 
 def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
@@ -263,17 +251,11 @@ def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
     if any(clause <= sentence_stems for clause in stems for _, sentence_stems in asked):
         return True
     subject = _subject(hit_words, rejected) if _SCOPES & set(hit_words) else frozenset()
-    return any(
-        _uses(sentence_words, name)
-        for sentence_words, sentence_stems in asked
-        if not subject or subject & sentence_stems
-        for name in rejected
-        if name
-    )
+    fitting = [said for said, stems in asked if not subject or subject & stems]
+    return any(_uses(said, name) for said in fitting for name in rejected if name)
 
 
 def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the content words of each clause with a negation."""
     for sentence, _ in sentences(text):
         for clause in sentence.replace(" — ", ", ").replace(" but ", ", ").split(", "):
             clause_words = words(clause)

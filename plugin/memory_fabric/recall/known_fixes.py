@@ -1,9 +1,8 @@
-"""Search for recorded fixes whose symptom is in a text: the output of a command, or a prompt.
-
-Only distinctive words of a symptom identify a fix. Words of every failure ("error", "npm ERR!",
-"not found") have no weight, ordinary words have little, names and error codes have most. A fix can
-match in three ways, most reliable first: by the error line of the failure; by a phrase that the
-record quotes; and by several distinctive words of the record close together.
+"""Search for recorded fixes whose symptom is in a text: the output of a command, or a prompt. Only
+distinctive words of a symptom identify a fix. Words of every failure ("error", "npm ERR!", "not
+found") have no weight, ordinary words have little, names and error codes have most. A fix can match
+in three ways, most reliable first: by the error line of the failure; by a phrase that the record
+quotes; and by several distinctive words of the record close together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -26,18 +25,15 @@ TRUSTED = frozenset(("user", "assistant"))
 # Maximum numbers of fixes to compare in each database and to show, and of a symptom's characters.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
-# A word that is in more lines does not help to identify the failure.
-MAX_PLACES = 40
+MAX_PLACES = 40  # a word that is in more lines does not help to identify the failure
 # Words within this many consecutive lines count as close together.
 WINDOW_LINES = 3
-# Weights of words by their kind.
-ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5
+ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5  # weights of words by their kind
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
 # The additional weight of two words that are adjacent in both texts, without and with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# A line must have the share LINE_SHARE of the error line's weight. A line with less than
-# LINE_WEIGHT must contain little else.
+# A line needs LINE_SHARE of the error line's weight and, below LINE_WEIGHT, little else.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -56,30 +52,24 @@ _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
 class _Text(NamedTuple):
-    """The distinct lines of a text as lists of words, and for each word the numbers of its lines.
-
-    `telling` words are not common to all failures; a symptom must share one of them. `rare` words
-    are in few lines and not in the failed command.
-    """
+    """The distinct lines of a text as lists of words."""
 
     lines: tuple[tuple[str, ...], ...]
-    places: Mapping[str, Sequence[int]]
-    telling: Set[str]
-    rare: Set[str]
+    places: Mapping[str, Sequence[int]]  # the numbers of each word's lines
+    telling: Set[str]  # words that are not common to all failures; a symptom must share one
+    rare: Set[str]  # words in few lines and not in the failed command
 
 
 def matching(
     text: str, memory: Memory, *, wanted: Callable[[Record], bool], command: str = ""
 ) -> list[Record]:
     """Return at most two `wanted` fixes whose symptom is in a text, best match first; usually none.
-
     Words of the failed `command` have no weight, because all its failures contain them. `wanted` is
     called with each fix that matches. Raises StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
     fixes = [record for record in newest if record.trust in TRUSTED]
-    shown = known_in(text, fixes, command=command)
-    ids = [fix.id for fix in shown if wanted(fix)][:MAX_TOLD]
+    ids = [fix.id for fix in known_in(text, fixes, command=command) if wanted(fix)][:MAX_TOLD]
     records = memory.find_records(f"id IN ({marks(ids)})", tuple(ids)) if ids else []
     return sorted(records, key=lambda record: ids.index(record.id))
 
@@ -115,7 +105,6 @@ def known_in(text: str, fixes: Iterable[Record], *, command: str = "") -> list[R
 
 
 def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
-    """Return the weight of a fix's best match with the text; 0 if the text lacks its symptom."""
     evidence = record.evidence
     error = str(evidence.get("error") or "")[:MAX_LINE_CHARS]
     more = (str(evidence.get(key) or "") for key in ("also", "symptom"))
@@ -166,8 +155,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
                 continue
             weight += PAIR if len(phrase) == 2 and weight > DISTINCTIVE else 0.0
             weight += FURTHER_WORD * (len(phrase) - 2)
-            is_long = len(phrase) >= LONG_PHRASE_WORDS
-            least = LONG_PHRASE_WEIGHT if is_long else PHRASE_WEIGHT
+            least = LONG_PHRASE_WEIGHT if len(phrase) >= LONG_PHRASE_WORDS else PHRASE_WEIGHT
             run = f" {' '.join(phrase)} "
             lines = (f" {' '.join(text.lines[place])} " for place in text.places[phrase[0]])
             if weight >= least and any(run in line for line in lines):
@@ -266,8 +254,7 @@ def _weight_of(word: str) -> float:
     if len(parts) > 1:
         return min(MAX_IDENTIFIER, DISTINCTIVE + sum(map(_plain_weight, parts)) / 2)
     if pattern(_CAMEL, 0).search(word):
-        is_exception = low.endswith(("error", "exception"))
-        return DISTINCTIVE if is_exception else 2 * DISTINCTIVE
+        return DISTINCTIVE if low.endswith(("error", "exception")) else 2 * DISTINCTIVE
     return _plain_weight(low)
 
 

@@ -1,9 +1,8 @@
 """Names that words of a question mean, by an alias or with a spelling mistake, and the time before
-or after an event that a question mentions ("before the migration").
-
-A word is a misspelt name only if it is neither in the memory's texts nor an ordinary word, and
-exactly one known name is near enough. Words of five letters may differ by one edit (a letter added,
-removed or replaced, or two letters swapped), words of eight letters by two.
+or after an event that a question mentions ("before the migration"). A word is a misspelt name only
+if it is neither in the memory's texts nor an ordinary word, and exactly one known name is near
+enough. Words of five letters may differ by one edit (a letter added, removed or replaced, or two
+letters swapped), words of eight letters by two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,9 +42,7 @@ ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Add the names that words of the query mean to its hints and its `meant`. Raises
-    DeadlinePassed.
-    """
+    """Add the names that the query's words mean to hints and `meant`. Raises DeadlinePassed."""
     asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
     names: dict[str, str] = {}
     for reader in readers:

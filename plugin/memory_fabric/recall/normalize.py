@@ -1,5 +1,4 @@
 """Conversion of candidates to hits in normal form (BR-2), most relevant first.
-
 `metadata["coverage"]` is the share of the question's weight that the text covers (`relevance`).
 """
 
@@ -16,8 +15,7 @@ from memory_fabric.text import name_key, same_form, stem, words
 
 MOST = 0.99  # the maximum relevance, except for an exact name
 MAX_NAME_CHARS = 200
-# The trust of a memory from a shared journal.
-FOREIGN = "foreign"
+FOREIGN = "foreign"  # the trust of a memory from a shared journal
 
 
 def normalize(
@@ -30,16 +28,14 @@ def normalize(
     sessions: Mapping[str, float] = {},
     most: int = 0,
 ) -> list[Hit]:
-    """Return hits in normal form, most relevant first.
-
-    Candidates that lack an exact phrase or contain an excluded word are left out. `now` (ISO 8601)
-    resolves times such as "last week". With `wide`, synonyms count. With `explain`, the metadata
-    includes the `parts` of each relevance. `sessions` maps sessions that the question continues to
-    scores (0-1). With `most`, only the best memories of each source become hits, to save time.
+    """Return hits in normal form, most relevant first. Candidates that lack an exact phrase or
+    contain an excluded word are left out. `now` (ISO 8601) resolves times such as "last week". With
+    `wide`, synonyms count. With `explain`, the metadata includes the `parts` of each relevance.
+    `sessions` maps sessions that the question continues to scores (0-1). With `most`, only the best
+    memories of each source become hits, to save time.
     """
-    measured = measure(
-        _worth_measuring(candidates, query), query, now, wide=wide, sessions=sessions
-    )
+    worthwhile = _worth_measuring(candidates, query)
+    measured = measure(worthwhile, query, now, wide=wide, sessions=sessions)
     exact = _exact_names(query)
     for item in measured if exact else ():
         is_entity = item.candidate.source == "graph" and bool(item.candidate.entity)
@@ -67,13 +63,11 @@ def best_of_each_source(
         source, is_shared = origin(memory)
         source = "others" if is_shared else source
         counts[source] = counts.get(source, 0) + 1
-        if counts[source] <= (max(1, most // 2) if is_shared else most):
-            best.append(memory)
+        best += [memory] if counts[source] <= (max(1, most // 2) if is_shared else most) else []
     return best
 
 
 def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
-    """Return the source of a memory's candidates, and True if the memory is shared."""
     told = next((one for one in same if one.candidate.source == "records"), same[0]).candidate
     return told.source, told.metadata.get("trust") == FOREIGN
 
@@ -86,9 +80,7 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop candidates that lack an exact phrase or have an excluded word. Also drop an entity if
-    its observations or records are candidates, unless the question is just its name.
-    """
+    """Drop candidates that lack a phrase or have an excluded word, and redundant entities."""
     exact = _exact_names(query)
     whole = [c for c in candidates if c.metadata.get("whole_entity")]
     others = [c for c in candidates if not c.metadata.get("whole_entity")]
@@ -126,8 +118,7 @@ def _hit(one: Measured, wanted: Sequence[Concept], explain: bool) -> Hit:
         "coverage": round(1.0 if one.is_exact else one.covered, 4),
         "matched": [c.text for i, c in enumerate(wanted) if one.mask >> i & 1],
     }
-    if one.replaces:
-        metadata = {**metadata, "replaces": one.replaces}
+    metadata = {**metadata, "replaces": one.replaces} if one.replaces else metadata
     if explain:
         metadata = {**metadata, "parts": {"exact name": 1.0} if one.is_exact else one.parts()}
     id_, text, source, at = candidate.id, candidate.text, candidate.source, candidate.timestamp
@@ -141,8 +132,7 @@ def _relevance(one: Measured) -> float:
 DEFAULT_THRESHOLD = 0.85
 # Words that may be added or left out without changing a statement.
 FILLERS = listed("questions", "fillers")
-# The words for a duty ("should", "shall") all count as this word.
-_DUTY = "must"
+_DUTY = "must"  # the words for a duty ("should", "shall") all count as this word
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Words that reverse a statement: two texts that differ in one of them contradict each other.
@@ -157,10 +147,9 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
         if first is hit:
             continue
         spoken = hit if hit.source == "records" and first.source != "records" else first
-        merged = spoken._replace(
-            relevance=max(first.relevance, hit.relevance),
-            entities=tuple(dict.fromkeys(spoken.entities + first.entities + hit.entities)),
-        )
+        relevance = max(first.relevance, hit.relevance)
+        entities = dict.fromkeys(spoken.entities + first.entities + hit.entities)
+        merged = spoken._replace(relevance=relevance, entities=tuple(entities))
         matched = [term for one in (first, hit) for term in one.metadata.get("matched") or ()]
         marks = {"matched": list(dict.fromkeys(matched))}
         by_id[hit.id] = merged.marked({"coverage": max(coverage(first), coverage(hit)), **marks})
@@ -170,23 +159,19 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
     """Keep each entity's first observation; its `also_observed` lists the other ones (BR-2)."""
     by_entity: dict[str, Hit] = {}
-    other_texts: dict[str, list[str]] = {}
+    more: dict[str, list[str]] = {}
     for hit in hits:
         id_ = public_id(hit)
         if by_entity.setdefault(id_, hit) is not hit and hit.text != by_entity[id_].text:
-            other_texts.setdefault(id_, []).append(hit.text)
-    return [
-        hit.marked({"also_observed": other_texts[id_]}) if id_ in other_texts else hit
-        for id_, hit in by_entity.items()
-    ]
+            more.setdefault(id_, []).append(hit.text)
+    return [h.marked({"also_observed": more[i]}) if i in more else h for i, h in by_entity.items()]
 
 
 def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
-    """Merge near copies; return the remaining hits, most relevant first.
-
-    Two hits are near copies if the Jaccard similarity of their words exceeds `threshold`. The
-    merged hit has the more relevant text, the entities of both hits, and the other's metadata with
-    the prefix `source_`. It is `cross_validated` if the other hit is from an independent source.
+    """Merge near copies; return the remaining hits, most relevant first. Two hits are near copies
+    if the Jaccard similarity of their words exceeds `threshold`. The merged hit has the more
+    relevant text, the entities of both hits, and the other's metadata with the prefix `source_`. It
+    is `cross_validated` if the other hit is from an independent source.
     """
     distinct: list[Hit] = []
     word_sets: list[frozenset[str]] = []
@@ -194,8 +179,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy of the hit must contain one of any `selective` of its words. The rarest words
-        # are chosen, because they lead to the fewest hits to compare.
+        # A near copy contains one of any `selective` of its words; the rarest have fewest hits.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -213,10 +197,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits with nearly the same words make the same statement. They do not if
-    each has a word of its own, or if they differ in a negation, a number, a letter or a name. With
-    `loosely`, only a negation, a number or a letter counts.
-    """
+    """Return True if two hits with nearly the same words make the same statement."""
     if is_superseded(a) != is_superseded(b):
         return False
     tokens = _tokens(a.text), _tokens(b.text)
@@ -240,7 +221,6 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 def is_superseded(hit: Hit) -> bool:
-    """Return True if a newer memory replaced this one."""
     return bool(hit.metadata.get("superseded_by"))
 
 
@@ -278,6 +258,5 @@ def _merged(kept: Hit, other: Hit) -> Hit:
     unsure = any(is_of_others(hit) or is_superseded(hit) for hit in (kept, other))
     if not (unsure or is_same_source):
         metadata["cross_validated"] = True
-    return kept._replace(
-        entities=tuple(dict.fromkeys(kept.entities + other.entities)), metadata=metadata
-    )
+    names = dict.fromkeys(kept.entities + other.entities)
+    return kept._replace(entities=tuple(names), metadata=metadata)

@@ -1,6 +1,5 @@
-"""Search for an earlier session's task that is similar to a new task, to be shown in one line.
-
-The task is found by rare words, because descriptions of the same work share names and subject. All
+"""Search for an earlier session's task that is similar to a new task, to be shown in one line. The
+task is found by rare words, because descriptions of the same work share names and subject. All
 words of its session count, because the answers name files and causes.
 """
 
@@ -20,20 +19,16 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The ledger's prefix for a shown task. A rare word is in at most RARE_SHARE of the sessions.
 TASK, RARE_SHARE = "task:", 0.2
-# A prompt must share this number of rare words with an earlier task, and this share of its own
-# topics; an ordinary word counts less than a name.
+# The rare words that a prompt shares with a task, their share of its topics, an ordinary word.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
 # The minimum share of the prompt's weight that a session covers; more if sessions are few.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-# The second best session may have at most this share of the best session's weight.
-NEXT = 0.6
-# The maximum number of turns to search. The search needs RARE words of the prompt that are in at
-# most FEW_TURNS turns each.
+NEXT = 0.6  # the second best session may have at most this share of the best session's weight
+# The maximum of turns to search, and of turns with a rare word; the number of such words.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
-# Types of records that state the result of a task.
-ENDS = ("solution", "decision")
+ENDS = ("solution", "decision")  # types of records that state the result of a task
 MAX_ASKED_CHARS, MAX_END_CHARS, MAX_FILES = 130, 170, 3
 
 
@@ -55,7 +50,6 @@ def told(
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, in one line: its request, result and
     files. Return None if no task certainly matches, or the session already has the task's result.
-
     `turns_of` finds past turns for a query; `told_hits` are shown with the task.
     """
     readers = memory.readers()
@@ -71,9 +65,8 @@ def told(
         return None
     answer = conversations.answer_to(database, task.request.id.partition(":")[2])
     ended = closing(answer, task.rare)
-    noted = memory.find_records(
-        "scope <> 'local' AND session = ? AND type <> 'session'", (task.session,)
-    )
+    where = "scope <> 'local' AND session = ? AND type <> 'session'"
+    noted = memory.find_records(where, (task.session,))
     over = [note for note in noted if note.superseded_by or note.valid_to]
     for note in noted:
         is_end = note.type in ENDS and note.status == "active" and note not in over
@@ -91,14 +84,11 @@ def told(
     ):
         return None
     about = {"type": "earlier task", "trust": task.request.metadata.get("trust")}
-    name = f"{TASK}{task.session}"
-    return Hit(name, text, "records", task.request.timestamp, metadata=about)
+    return Hit(f"{TASK}{task.session}", text, "records", task.request.timestamp, metadata=about)
 
 
 def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
-    """Return the task of another session that the prompt almost repeats; None if that is uncertain.
-    `hits` are turns of other sessions, best first; `sessions` is the number of all sessions.
-    """
+    """Return the task that the prompt almost repeats, by turns of other sessions, or None."""
     topics = {c.text for c in concepts.concepts(query) if c.strength >= SPECIFIC}
     turns: dict[str, list[Hit]] = {}
     for hit in hits:

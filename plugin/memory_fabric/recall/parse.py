@@ -1,6 +1,5 @@
-"""Parsing of a question into a Query: terms, names, intent, kind of answer, filters (BR-1).
-
-Every text can be parsed: a part without a special meaning is read as words to search for.
+"""Parsing of a question into a Query: terms, names, intent, kind of answer, filters (BR-1). Every
+text can be parsed: a part without a special meaning is read as words to search for.
 """
 
 import re
@@ -19,8 +18,7 @@ MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
 # The maximum number of words of a query. `retrieve.with_rarest_terms` selects the rarest of them.
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
-# A longer name is probably pasted data.
-MAX_NAME_CHARS = 80
+MAX_NAME_CHARS = 80  # a longer name is probably pasted data
 
 # For each intent, its words, in order of priority. One word in the question shows the intent.
 INTENTS = tuple(
@@ -48,10 +46,9 @@ _RUNS = {
 
 
 def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
-    """Parse the text, up to 64 KB of it, into a query. Never fails.
-
-    Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain`, the text is not a
-    search, so nothing in it is read as a filter or a phrase.
+    """Parse the text, up to 64 KB of it, into a query. Never fails. Relative times in filters
+    (`since:7d`) need `now`, ISO 8601. With `plain`, the text is not a search, so nothing in it is
+    read as a filter or a phrase.
     """
     text = readable(text)
     question, filters, depth = text, Filters(), 0
@@ -119,16 +116,13 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
     if texts.camel_parts(text):
         known = filter(_known, dict.fromkeys(text.translate(_BREAKS).split()))
         parts = {part for word in known for part in texts.camel_parts(word)}.difference(words(text))
-    content = [
-        term for term in texts.terms(text) if len(term) <= MAX_NAME_CHARS and term not in parts
-    ]
+    content = [t for t in texts.terms(text) if len(t) <= MAX_NAME_CHARS and t not in parts]
     if agents and all(term in STOPWORDS for term in content):
         return ()
     return tuple(content[:MAX_TERMS])
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that a question may contain: first of agents, then others in order."""
     hints = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
     keys = [*map(name_key, plain)]
@@ -146,8 +140,7 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
             length = 1
             name = plain[at] if len(plain[at]) <= MAX_NAME_CHARS else ""
             name = _known(name) or (name if _looks_like_a_name(name, first=first) else "")
-        if name and name.lower() not in agents:
-            hints.append(name)
+        hints += [name] if name and name.lower() not in agents else []
         at += length
     return tuple(dict.fromkeys(hints))[:MAX_HINTS]
 
@@ -188,7 +181,6 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
 
 
 def _has_any(runs: Iterable[str], text: str) -> bool:
-    """Return True if one of these phrases occurs in a text as whole words."""
     spaced = f" {' '.join(words(texts.without_files(text)))} "
     return any(run in spaced for run in runs)
 
@@ -221,8 +213,7 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
     text_left = re.sub(_UNWANTED, without_unwanted, text)
     text_left = re.sub(_EXCLUDED, without_excluded, text_left)
-    if excluded or unasked:
-        text = " ".join(text_left.split())
+    text = " ".join(text_left.split()) if excluded or unasked else text
     out, worse = (tuple(dict.fromkeys(some))[:MAX_LEFT_OUT] for some in (excluded, unasked))
     return text, out, worse
 
@@ -232,8 +223,7 @@ PASTE_LINES, PASTE_SHARE = 8, 0.6
 PASTED_LINES = 7
 # A sentence with fewer content words is joined with the sentence before it.
 SENTENCE_TERMS = 3
-# A text with more content words is probably about several subjects.
-WINDOW_TERMS = 32
+WINDOW_TERMS = 32  # a text with more content words is probably about several subjects
 _ENDS = ".;!?\n。！？；"
 
 

@@ -1,7 +1,6 @@
-"""The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths.
-
-Hooks: floor → dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold →
-settled first → cut.
+"""The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths. Hooks: floor
+→ dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → settled first →
+cut.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,6 +11,7 @@ from memory_fabric import models
 from memory_fabric.models import Answer, Filters, Hit, Query, Record
 from memory_fabric.recall import inject, normalize, rank, render, retrieve
 from memory_fabric.recall.floor import RARE, rare_terms
+from memory_fabric.recall.inject import MAX_HITS, Known
 from memory_fabric.recall.meant import dated, with_names_meant
 from memory_fabric.recall.parse import parse, readable
 from memory_fabric.recall.render import mark_hits, mark_stale, newer_first
@@ -24,10 +24,8 @@ DEFAULT_LIMIT = 10
 INJECT_LIMIT = 40
 # Cross references change the order, so this many hits beyond the limit get them, too.
 REFERENCED_EXTRA = 10
-# A question that does not contain this word names no domain.
-WORD = "domain"
-# The metadata key for the ids of the older hits that a hit replaces.
-STANDS_FOR = "stands_for"
+WORD = "domain"  # a question that does not contain this word names no domain
+STANDS_FOR = "stands_for"  # the metadata key for the ids of the older hits that a hit replaces
 
 
 class Injection(NamedTuple):
@@ -63,19 +61,16 @@ class Fabric(RequestContext):
         explain: bool = False,
     ) -> Answer:
         """Return up to `limit` memories that best match a question, or the newest for an empty
-        question.
-
-        `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides the time in
-        the text. With a `depth` (1 to 3), relations in the graph are followed that far, even if the
-        question does not ask for relations. With `explain`, each hit's metadata has the `parts` of
-        its relevance and score. If the question names a domain, only its memories are searched.
-        Raises DeadlinePassed.
+        question. `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides
+        the time in the text. With a `depth` (1 to 3), relations in the graph are followed that far,
+        even if the question does not ask for relations. With `explain`, each hit's metadata has the
+        `parts` of its relevance and score. If the question names a domain, only its memories are
+        searched. Raises DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
         query, against, notes = self._asked(text, filters or Filters(), as_of)
-        if depth:
-            query = query._replace(traverse=True, depth=depth)
+        query = query._replace(traverse=True, depth=depth) if depth else query
         if against:
             conflict = "nothing can be found: these filters exclude each other"
             return Answer(query, notes=(*notes, f"{conflict}: {'; '.join(against)}"))
@@ -109,11 +104,7 @@ class Fabric(RequestContext):
     def _asked(
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-        """Return the question with its own filters and the separate ones (`beside`), the filters
-        that exclude each other, and notes on how the question was read. If no filter is set for
-        domains, the domain that the question names explicitly is used, else the domains that are
-        readable here.
-        """
+        """Return the query with all its filters, the filters that exclude each other, and notes."""
         # Imported late: a prompt has no filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
@@ -134,12 +125,7 @@ class Fabric(RequestContext):
         return query._replace(text=readable(text), filters=whole), against, notes
 
     def hits_to_inject(
-        self,
-        text: str,
-        *,
-        session: str = "",
-        max_hits: int = inject.MAX_HITS,
-        **known: Unpack[inject.Known],
+        self, text: str, *, session: str = "", max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
         """Return the hits to inject for a prompt, best first, without the `known` memories."""
         query = self.query_of_prompt(text)
@@ -149,12 +135,7 @@ class Fabric(RequestContext):
         return self.chosen(candidates, query, max_hits=max_hits, **known)
 
     def chosen(
-        self,
-        candidates: Sequence[Hit],
-        query: Query,
-        *,
-        max_hits: int = inject.MAX_HITS,
-        **known: Unpack[inject.Known],
+        self, hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
         """Choose the hits to inject from candidates and known fixes of the prompt's failure."""
         if inject.may_show_a_failure(query.text):
@@ -171,11 +152,9 @@ class Fabric(RequestContext):
             records = known_fixes.matching(query.text, self.memory, wanted=is_new)
             fixes = [hit_of(record) for record in records]
             fix_ids = {hit.id for hit in fixes}
-            candidates = [
-                *(hit._replace(relevance=1.0).marked({"symptom": True}) for hit in fixes),
-                *(hit for hit in candidates if hit.id not in fix_ids),
-            ]
-        hits = inject.above_floor(candidates, query, **known)
+            first = [hit._replace(relevance=1.0).marked({"symptom": True}) for hit in fixes]
+            hits = [*first, *(hit for hit in hits if hit.id not in fix_ids)]
+        hits = inject.above_floor(hits, query, **known)
         # Merge copies only now: comparing all candidates would take longer than finding them.
         hits = normalize.dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank.rank(hits, self.now, past=query.past, intent=query.intent)
@@ -235,9 +214,7 @@ class Fabric(RequestContext):
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return the query of a prompt with its rarest words and the names that these words mean;
-        if the query has no topic (inject.is_silent), return it unchanged. Raises DeadlinePassed.
-        """
+        """Return a prompt's query with its rarest words and names meant. Raises DeadlinePassed."""
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return query
@@ -256,19 +233,16 @@ class Fabric(RequestContext):
         # If the search reached its limit, more memories may contain these words: count them.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
-        marked = [
-            hit.marked({RARE: rare & {*hit.metadata["matched"]}})
-            for hit in mark_stale(candidates, self.now)
-        ]
+        dated = mark_stale(candidates, self.now)
+        marked = [hit.marked({RARE: rare & {*hit.metadata["matched"]}}) for hit in dated]
         return inject.with_conflicts(marked, query)
 
     def inject_for_prompt(
         self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[inject.Known]
     ) -> Injection:
-        """Return the injection for a prompt; an empty one if no memory is above the floor.
-
-        If the prompt names a domain, only memories of that domain are injected, below a label. If
-        the prompt `begins` the work of its session, a similar task of an earlier session is added.
+        """Return the injection for a prompt; an empty one if no memory is above the floor. If the
+        prompt names a domain, only memories of that domain are injected, below a label. If the
+        prompt `begins` the work of its session, a similar task of an earlier session is added.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
@@ -276,9 +250,7 @@ class Fabric(RequestContext):
         # An earlier task is not shown together with past turns.
         has_turns = any(hit.source == "episodes" for hit in hits)
         if query and not (has_turns or inject.is_silent(query)):
-            from memory_fabric.recall import (
-                old_tasks,
-            )  # imported late: only a first prompt needs it
+            from memory_fabric.recall import old_tasks  # late: only a first prompt needs it
 
             def turns_of(sought: Query) -> list[Hit]:
                 return scoped._found(sought, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
@@ -384,9 +356,8 @@ class Fabric(RequestContext):
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
         # Read more than needed: hits with excluded words and repeated entities are removed later.
-        candidates, failures = retrieve.newest(
-            query, self.memory, session=session, limit=max(0, limit) * 10
-        )
+        most = max(0, limit) * 10
+        candidates, failures = retrieve.newest(query, self.memory, session=session, limit=most)
         hits = normalize.collapse(normalize.normalize(candidates, query, self.now))
         hits = normalize.one_of_each_entity(hits)[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
@@ -409,10 +380,8 @@ SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observ
 def _without_secrets(hit: Hit) -> Hit:
     from memory_fabric.redaction import redact  # imported late: many prompts have no hits
 
-    metadata = {
-        k: redact.all_without_secrets(v, {}) if k in SAID else v for k, v in hit.metadata.items()
-    }
-    return hit._replace(text=redact.without_secrets(hit.text), metadata=metadata)
+    said = {k: redact.all_without_secrets(v, {}) for k, v in hit.metadata.items() if k in SAID}
+    return hit.marked(said)._replace(text=redact.without_secrets(hit.text))
 
 
 def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:

@@ -1,5 +1,4 @@
 """The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower for outdated memories.
-
 Recency decides only between the most relevant hits. A clearly less relevant hit counts as old,
 because irrelevant hits of today would else rank above an old exact answer (docs/decisions/0019).
 """
@@ -44,10 +43,9 @@ ASKED_TYPES = {
 
 
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
-    """Score the hits and sort them, highest score first, then by relevance, time and id.
-
-    For a question about the `past`, replaced memories count as much as current ones. Memories of
-    the type that the `intent` asks for count slightly more.
+    """Score the hits and sort them, highest score first, then by relevance, time and id. For a
+    question about the `past`, replaced memories count as much as current ones. Memories of the type
+    that the `intent` asks for count slightly more.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
@@ -81,11 +79,8 @@ def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, floa
     relevance = min(1.0, hit.relevance + more)
     behind = max(0.0, most - relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
-    return (
-        RECENCY_WEIGHT * fresh,
-        RELEVANCE_WEIGHT * relevance,
-        AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY,
-    )
+    trusted = AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
+    return RECENCY_WEIGHT * fresh, RELEVANCE_WEIGHT * relevance, trusted
 
 
 def _factor(hit: Hit, now: str, past: bool) -> float:
@@ -120,9 +115,8 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere.
-
-    A record counts the entities in its text and list if the graph has relations of them other than
+    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere. A
+    record counts the entities in its text and list if the graph has relations of them other than
     the record's own. An observation counts the other entities in its text. A raised hit is marked
     as `cross_referenced`, and each hit gets relations of its entities. An entity without relations
     raises no hit: names that occur everywhere were measured to cost 2 points of recall.
@@ -150,9 +144,8 @@ def _boosted(
     relations = tuple(dict.fromkeys(stated_relations))[:MAX_RELATIONS]
     if hit.source == "records":
         stated = {tuple(relation) for relation in hit.metadata.get("relations") or ()}
-        other_names = [
-            name for name in mine if not stated.issuperset(relations_by_entity[name])
-        ] + other_names
+        new = [name for name in mine if not stated.issuperset(relations_by_entity[name])]
+        other_names = new + other_names
     if not relations and not other_names:
         return hit
     ends = [end for r in relations for end in (r.source, r.target)] if mine else []
@@ -184,8 +177,7 @@ class Similarity(Protocol):
 WEIGHT = 1.5
 # Turns have a lower weight, because they express their meaning less clearly than records do.
 TURN_WEIGHT = 1.0
-# Similarity is measured for this many hits; later hits would not move to the top.
-MEASURED = 200
+MEASURED = 200  # similarity is measured for this many hits; later hits would not move to the top
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
@@ -217,16 +209,13 @@ def measured(
 
 # The maximum number of similar candidates from each table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-# This many times more rows are fetched if filters or domains will exclude some of them.
-SPARE = 10
+SPARE = 10  # this many times more rows are fetched if filters or domains will exclude some of them
 
 
 def near(
     query: Query, memory: Memory, known: Sequence[Candidate], session: str, similarity: Similarity
 ) -> list[Candidate]:
-    """Return candidates whose meaning is near to the question, without the `known` ones, with bm25
-    0. Return none for a question with an exact phrase. Raises DeadlinePassed.
-    """
+    """Return candidates near the question in meaning, except `known`. Raises DeadlinePassed."""
     if query.phrases:
         return []
     known_ids = {candidate.id for candidate in known}

@@ -1,11 +1,9 @@
-"""The relevance of a candidate, as a sum of parts measured on long conversations.
-
-Relevance = 1 − e^(−1.3 · raw). Raw adds up three matches: of the question's words (bm25, and the
-share of the question in the text), of the text's context (neighbouring turns, the best text of its
-session or entity), and of the request (a name, a time, a kind of answer).
-
-`covered`, the share of the question's weight in the text, is the only absolute part. It does not
-depend on bm25, which is about 0 in stores of a few rows, so floors use `covered`.
+"""The relevance of a candidate, as a sum of parts measured on long conversations. Relevance = 1 −
+e^(−1.3 · raw). Raw adds up three matches: of the question's words (bm25, and the share of the
+question in the text), of the text's context (neighbouring turns, the best text of its session or
+entity), and of the request (a name, a time, a kind of answer). `covered`, the share of the
+question's weight in the text, is the only absolute part. It does not depend on bm25, which is about
+0 in stores of a few rows, so floors use `covered`.
 """
 
 import math
@@ -24,8 +22,7 @@ from memory_fabric.text import mask_reader, name_key, stem, words
 # The weights are tuned on development conversations; halving or doubling one costs a point at most.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
-# The weight of a synonym, relative to the word itself.
-NEAR_SHARE = 0.6
+NEAR_SHARE = 0.6  # the weight of a synonym, relative to the word itself
 # The weights of neighbouring turns, higher after a question, because the turn is then its answer.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
@@ -40,8 +37,7 @@ STEEPNESS = 1.3
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # The weight of a turn's own relevance if the question continues an earlier session.
 TURN_SHARE = 0.05
-# This smooths the rarity of words if there is only a handful of candidates.
-PRIOR_CANDIDATES = 3.0
+PRIOR_CANDIDATES = 3.0  # this smooths the rarity of words if there is only a handful of candidates
 
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
@@ -49,10 +45,8 @@ _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 class Measured:
     """A candidate with the parts of its relevance. `mask` has a bit for each concept in the
     candidate; `before`, `after` and `passages` are masks of its neighbouring turns and its
-    passages.
-
-    The words of a record that the candidate `replaces` count as its own. With `is_exact`, it is a
-    row of the entity whose name is the whole question.
+    passages. The words of a record that the candidate `replaces` count as its own. With `is_exact`,
+    it is a row of the entity whose name is the whole question.
     """
 
     before = after = 0
@@ -103,11 +97,10 @@ def measure(
     wide: bool = False,
     sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
-    """Measure all parts of each candidate's relevance; the candidates' order is kept.
-
-    `now` (ISO 8601) resolves times such as "last week". With `wide`, synonyms of the question's
-    words count. `sessions` are scores of sessions that the question continues; the score of a
-    turn's session then counts more than the turn.
+    """Measure all parts of each candidate's relevance; the candidates' order is kept. `now` (ISO
+    8601) resolves times such as "last week". With `wide`, synonyms of the question's words count.
+    `sessions` are scores of sessions that the question continues; the score of a turn's session
+    then counts more than the turn.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -115,9 +108,7 @@ def measure(
     succeeded = () if query.past else inherit(measured, now)
     sentences, is_long = split(query.asked)
     masks = [*map(_mask_reader(wanted), sentences)] if is_long else []
-    places = [
-        [place for place, mask in enumerate(masks) if mask >> i & 1] for i in range(len(wanted))
-    ]
+    places = [[at for at, mask in enumerate(masks) if mask >> i & 1] for i in range(len(wanted))]
     _add_words(measured, weights, succeeded, places if is_long else [])
     _add_groups(measured)
     for old, successor in succeeded:
@@ -173,9 +164,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function that maps a text to a bit mask of its concepts. Of n concepts, concept i
-    has bit i, and its synonyms have bit n + i.
-    """
+    """Return a function from a text to the bits of its concepts: i, or n + i for a synonym of i."""
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -189,10 +178,8 @@ def _mask_reader(
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
     """Return the concepts' shares of the total weight: strength times rarity among the `masks`."""
     count = len(masks) + PRIOR_CANDIDATES
-    holding = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
-    raw = [
-        c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, holding, strict=True)
-    ]
+    held = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
+    raw = [c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, held, strict=True)]
     total = sum(raw) or 1.0
     return [weight / total for weight in raw]
 
@@ -203,9 +190,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score the words of each candidate, its predecessors and its neighbouring turns. For a long
-    message, `places` lists the sentences with each concept, because a memory is about one sentence.
-    """
+    """Score each candidate's words; for a long message, by its best sentence (`places`)."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 
@@ -256,10 +241,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
         best[key] = max(best.get(key, 0.0), item.candidate.bm25)
         covered[key] = max(covered.get(key, 0.0), item.covered)
     most = max(covered.values(), default=0.0) or 1.0
-    return {
-        key: BM25_WEIGHT * covered[key] / most / ceiling if ceiling > 0 else 0.0
-        for key, ceiling in best.items()
-    }
+    return {k: BM25_WEIGHT * covered[k] / most / c if c > 0 else 0.0 for k, c in best.items()}
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:

@@ -12,12 +12,11 @@ if TYPE_CHECKING:  # agent_domains is imported late, because isolation is rare
 
 
 class RequestContext:
-    """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall.
-
-    `agent_type` is the type of the agent that makes the request, '' for the main session. If
-    config.toml isolates the type, `memory` is limited to its view (`visible_to`). `launched` are
-    the settings with which the session started in another folder. With `is_past`, an old session is
-    read: records get its times, and the present state of files proves nothing.
+    """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall. `agent_type` is
+    the type of the agent that makes the request, '' for the main session. If config.toml isolates
+    the type, `memory` is limited to its view (`visible_to`). `launched` are the settings with which
+    the session started in another folder. With `is_past`, an old session is read: records get its
+    times, and the present state of files proves nothing.
     """
 
     def __init__(
@@ -42,9 +41,8 @@ class RequestContext:
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
         """Return the provenance of statements that this agent makes in a session."""
-        return Provenance(
-            source, trust=trust, session=session, agent=self.agent_type, domain=self.domain.name
-        )
+        agent, domain = self.agent_type, self.domain.name
+        return Provenance(source, trust=trust, session=session, agent=agent, domain=domain)
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """Return the context for another agent type, or for a session `launched` elsewhere."""

@@ -1,8 +1,4 @@
-"""Retrieval, the only stage of recall that queries the store: searches of all sources, and walks
-along relations in the graph.
-
-A failing source is reported and skipped; only DeadlinePassed ends the search.
-"""
+"""Retrieval: searches of all sources, and walks along relations. Only this stage reads stores."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -24,17 +20,15 @@ from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 Path = tuple[Relation, ...]
 Candidates = Sequence[Candidate]
+Groups = Sequence[Sequence[str]]
 Readers = Sequence[Reader]
 Row = TypeVar("Row")
 
-# More candidates of one source were measured to change nothing.
-RECALL_LIMIT = 200
-# Of a long text, this many words are searched for, those in the fewest rows; fewer for a prompt,
-# because the user waits.
+RECALL_LIMIT = 200  # more candidates of one source were measured to change nothing
+# Of a long text, this many words, the rarest, are searched for; fewer for a waiting user.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
-# The sources that are searched for a question and for a prompt. "named" are observations of the
-# entities that the prompt names.
+# The sources for a question and for a prompt; "named": observations of entities in the prompt.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
@@ -47,8 +41,7 @@ MAX_PATHS_TOLD = 2
 MAX_STARTS = 4
 # A longer name in capitals is an identifier, not an abbreviation.
 MAX_ABBREVIATION = 4
-# The maximum number of names that are looked up in one query.
-MAX_NAME_KEYS = 900
+MAX_NAME_KEYS = 900  # the maximum number of names that are looked up in one query
 _NO_GRAPH = "graph: unavailable, and it is required: {}. Run memory-fabric doctor to see why."
 GRAPH_REQUIRED = _NO_GRAPH.format("nothing could be searched")
 GRAPH_MISSING = _NO_GRAPH.format("what it holds is missing among these")
@@ -65,11 +58,9 @@ def retrieve(
     sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
     """Return candidates from the sources in all stores, the walked paths, and the sources'
-    failures.
-
-    Each source and store gives at most `limit` candidates. With `wide`, they include turns next to
-    matching turns, texts with only synonyms of the words, and the client's own memory files. Local
-    records are returned only for their `session`. Raises DeadlinePassed.
+    failures. Each source and store gives at most `limit` candidates. With `wide`, they include
+    turns next to matching turns, texts with only synonyms of the words, and the client's own memory
+    files. Local records are returned only for their `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -85,12 +76,9 @@ def retrieve(
         candidates += _near(query, readers, candidates, session, failures)
     paths: tuple[Path, ...] = ()
     if query.traverse:
-        arguments = (query, candidates)
-        steps = [_asked(failures, "graph", r, _walked, r, *arguments) for r in readers]
-        paths = most_relevant(
-            dict.fromkeys(path for some in steps for path in some),
-            [*query.entity_hints, *query.terms],
-        )
+        steps = [_asked(failures, "graph", r, _walked, r, query, candidates) for r in readers]
+        every = dict.fromkeys(path for some in steps for path in some)
+        paths = most_relevant(every, [*query.entity_hints, *query.terms])
         whole: Sequence[Path] = ()
         if not wide:  # answers show paths separately
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
@@ -101,8 +89,7 @@ def retrieve(
         candidates += [_of_path(path, readers) for path in (*whole, *alone)]
     failures = [*memory.failures, *failures]
     lacks_graph = bool(failures) and not _any_graph(readers, failures)
-    if lacks_graph:
-        failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
+    failures += [GRAPH_MISSING if candidates else GRAPH_REQUIRED] if lacks_graph else []
     if wide and (candidates or not lacks_graph):
         candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
@@ -145,8 +132,7 @@ def newest(
     for reader in readers:
         candidates += _asked(failures, "graph", reader, reader.recent, *arguments)
     failures = [*memory.failures, *failures]
-    if failures and not _any_graph(readers, failures):
-        failures.append(GRAPH_REQUIRED)
+    failures += [GRAPH_REQUIRED] if failures and not _any_graph(readers, failures) else []
     candidates.sort(key=lambda candidate: candidate.timestamp, reverse=True)
     return candidates[:limit], tuple(dict.fromkeys(failures))
 
@@ -182,9 +168,7 @@ def _successors(
 def _near(
     query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return texts that have only synonyms of the words. Their bm25 is set to 0, because it would
-    rate the synonyms.
-    """
+    """Return texts with only synonyms of the words; bm25, which would rate these, becomes 0."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -192,8 +176,7 @@ def _near(
     query = query._replace(phrases=())
     found: list[Candidate] = []
     for reader in readers:
-        # A synonym in hundreds of rows does not identify a memory, and ranking so many rows would
-        # take longer than the rest of the search.
+        # A synonym in hundreds of rows identifies no memory, and ranking the rows takes long.
         counts = reader.rows_with([word for near in groups for word in near], BY_WORDS)
         rare = [[w for w in near if 0 < counts.get(w, 0) < MAX_COUNTED] for near in groups]
         wanted = [near for near in rare if near]
@@ -212,15 +195,10 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
     failures += failed
     if query.phrases:
         return memory_files
-    wanted = [
-        concept.stems.union(map(stem, concepts.near_words(concept)))
-        for concept in concepts.concepts(query)
-    ]
+    wanted = [c.stems.union(map(stem, concepts.near_words(c))) for c in concepts.concepts(query)]
     wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
-    notes = []
-    for note in memory_files:
-        note_stems = concepts.stems_of(note.text)
-        notes.append((sum(not concept.isdisjoint(note_stems) for concept in wanted), note))
+    stems = ((concepts.stems_of(note.text), note) for note in memory_files)
+    notes = [(sum(not c.isdisjoint(own) for c in wanted), note) for own, note in stems]
     notes.sort(key=lambda pair: pair[0], reverse=True)
     return [note for count, note in notes[:limit] if count]
 
@@ -236,8 +214,7 @@ def relations_around(
     around: dict[str, dict[Relation, None]] = {}
     for reader in memory.readers():
         try:
-            known = reader.relations_by_key(first_keys, at, filters)
-            for name, relations in known.items():
+            for name, relations in reader.relations_by_key(first_keys, at, filters).items():
                 around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
             raise
@@ -247,14 +224,8 @@ def relations_around(
 
 
 def _sources(
-    reader: Reader,
-    query: Query,
-    groups: Sequence[Sequence[str]],
-    session: str,
-    limit: int,
-    wide: bool,
+    reader: Reader, query: Query, groups: Groups, session: str, limit: int, wide: bool
 ) -> dict[str, Callable[[], list[Candidate]]]:
-    """Map the name of each source to a function that searches the source."""
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
     # Search for entities by these words: by the hints, or by all words if there are no hints.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
@@ -305,7 +276,6 @@ def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path,
 
 
 def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
-    """Convert a path of one or more consecutive relations to a candidate."""
     nodes = dict.fromkeys(node for edge in path for node in (edge.source, edge.target))
     relations = [list(edge) for edge in path]
     return Candidate(
@@ -328,26 +298,18 @@ MAX_PATHS = 20
 _AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
 
 
-def walk(
-    starts: Sequence[str],
-    edges_of: Edges,
-    *,
-    depth: int = DEFAULT_DEPTH,
-    max_nodes: int = MAX_NODES,
-) -> tuple[Path, ...]:
-    """Return paths from each start to the entities within `depth` steps, in either direction.
-
-    Each entity is reached by a shortest path, and a relation back to it ends a path. Beginnings of
+def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) -> tuple[Path, ...]:
+    """Return paths from each start to the entities within `depth` steps, in either direction. Each
+    entity is reached by a shortest path, and a relation back to it ends a path. Beginnings of
     longer paths are left out. `edges_of` returns the relations of the given entities.
     """
     known: dict[str, list[Relation]] = {}
-    depth = min(depth, MAX_DEPTH)
-    paths = (_from(start, edges_of, depth, max_nodes, known) for start in starts)
+    paths = (_from(start, edges_of, min(depth, MAX_DEPTH), known) for start in starts)
     return tuple(dict.fromkeys(path for some in paths for path in some))
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths, those with most words of the question first, then longer ones."""
+    """Return up to twenty paths, those that contain the most words of the question first."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -358,9 +320,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths that a question asks for: it mentions each relation or two entities of the
-    path, or asks for the effects of a change. `names` are keys of possible names in the question.
-    """
+    """Return paths whose relations, names or affected parts the question mentions."""
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:
@@ -375,9 +335,7 @@ def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[P
     return [path for named, path in found if named == most]
 
 
-def _from(
-    start: str, edges_of: Edges, depth: int, max_nodes: int, known: dict[str, list[Relation]]
-) -> list[Path]:
+def _from(start: str, edges_of: Edges, depth: int, known: dict[str, list[Relation]]) -> list[Path]:
     reached: dict[str, Path] = {start: ()}
     closing: list[Path] = []
     used: set[Relation] = set()
@@ -397,12 +355,12 @@ def _from(
                 continue
             if other in reached:
                 closing.append(path)
-            elif len(reached) < max_nodes:
+            elif len(reached) < MAX_NODES:
                 reached[other] = path
                 frontier.append(other)
             else:
                 continue
             used.add(relation)
-    paths = [*filter(None, reached.values()), *closing[:max_nodes]]
+    paths = [*filter(None, reached.values()), *closing[:MAX_NODES]]
     begun = {path[:-1] for path in paths}
     return [path for path in paths if path not in begun]

@@ -1,6 +1,4 @@
-"""All records that await the user's decision: candidates, contradictions, rules, stale records,
-near duplicates, and records of programs and colleagues.
-"""
+"""Records that await the user's decision, such as candidates, contradictions and stale records."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -11,16 +9,7 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.times import days_between, parsed
-from memory_fabric.models import (
-    OTHERS,
-    RULE_TYPES,
-    WHEN,
-    Hit,
-    Progress,
-    Project,
-    Provenance,
-    Record,
-)
+from memory_fabric.models import RULE_TYPES, Hit, Progress, Project, Provenance, Record
 from memory_fabric.recall.normalize import dedupe
 from memory_fabric.recall.render import DEFAULT_DAYS, STALE_AFTER_DAYS, is_stale, limit_days
 from memory_fabric.store.database import Database
@@ -34,31 +23,25 @@ from memory_fabric.store.scoped_memory import without
 CANDIDATE, CONTRADICTION, STALE, DUPLICATE = "candidate", "contradiction", "stale", "duplicate"
 RULE, UNCONFIRMED, SHARED = "rule", "imported", "shared"
 KINDS = (CANDIDATE, CONTRADICTION, RULE, STALE, DUPLICATE, UNCONFIRMED, SHARED)
-# The maximum number of ids in one query.
-MAX_IDS = 500
-# The maximum number of records of each kind that are read.
-MAX_READ = 5000
+MAX_IDS = 500  # the maximum number of ids in one query
+MAX_READ = 5000  # the maximum number of records of each kind that are read
 _LASTING = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type <> 'session' AND source"
-_CURRENT, _OF_OTHERS = f"{_LASTING} <> '{OTHERS}'", f"{_LASTING} = '{OTHERS}' AND pinned = 0"
+_CURRENT = f"{_LASTING} <> '{models.OTHERS}'"
+_OF_OTHERS = f"{_LASTING} = '{models.OTHERS}' AND pinned = 0"
 
 
 class Due(NamedTuple):
-    """A record to decide on: the kind of decision, other records that it concerns, its age in days.
-
-    `source` is the program or colleague it is from or, for a rule, the part that nobody typed.
-    """
+    """A record to decide on, and the kind of the decision."""
 
     kind: str
     record: Record
-    others: tuple[Record, ...] = ()
-    days: int = 0
-    source: str = ""
+    others: tuple[Record, ...] = ()  # other records that the decision concerns
+    days: int = 0  # the record's age
+    source: str = ""  # its program or colleague or, of a rule, the part that nobody typed
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return the records to review at `now`, each record once, in the order of KINDS. Near
-    duplicates are searched for only among the newest `compared` records.
-    """
+    """Return the records to review at `now`, by KINDS; `compared` limits the search for copies."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
@@ -95,9 +78,7 @@ def brought(memory: Memory, name: str | None = None) -> list[Due]:
 
 
 def proposals(settings: Settings) -> list[tuple[Project, Record]]:
-    """Return the candidates of all projects in this home, each with its project: repeated ones
-    first, then newest. Isolated domains are left out; the command `candidates` lists theirs.
-    """
+    """Return the candidates of all projects in this home, except those of isolated domains."""
     found: dict[str, tuple[Project, Record]] = {}
     isolated = sorted(settings.domains.isolated)
     for id_ in registry_file.project_ids(settings.home):
@@ -111,7 +92,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
 def _unsaid(record: Record) -> list[str]:
     """Return the parts of a rule's `When:` that nobody typed; [] if the user agreed to the rule."""
     evidence = record.evidence
-    is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(WHEN)
+    is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(models.WHEN)
     is_settled = _confirmed_at(record) or evidence.get(models.EFFECT)
     return list(map(str, evidence.get(models.UNSAID, ()))) if is_bound and not is_settled else []
 
@@ -136,12 +117,11 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 def asks_about(record: Record) -> str:
     """Return the `When:` of a rule that a team's owner set for this user; '' for other records."""
-    is_asking = record.source == OTHERS and record.evidence.get(models.FOR_TEAM)
-    return str(record.evidence.get(WHEN) or "") if is_asking else ""
+    is_asking = record.source == models.OTHERS and record.evidence.get(models.FOR_TEAM)
+    return str(record.evidence.get(models.WHEN) or "") if is_asking else ""
 
 
 def _confirmed_at(record: Record) -> str:
-    """Return the time at which the user last confirmed or reworded the record; '' for never."""
     return str(record.evidence.get(models.CONFIRMED) or "")
 
 
@@ -157,13 +137,9 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
         marks = ", ".join("?" * len(some))
         records += memory.find_records(f"{holding} IN ({marks})", tuple(some), MAX_IDS)
     records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
-    return [
-        record._replace(
-            evidence={**record.evidence, models.CHANGED_FILES: changed_files[record.id]}
-        )
-        for record in records
-        if not wanted or record.type in wanted
-    ]
+    chosen = [record for record in records if not wanted or record.type in wanted]
+    marked = ({**r.evidence, models.CHANGED_FILES: changed_files[r.id]} for r in chosen)
+    return [r._replace(evidence=evidence) for r, evidence in zip(chosen, marked, strict=True)]
 
 
 DAY_S = 24 * 3600
@@ -222,8 +198,7 @@ def stale(
         judged = (_judged(a, mentions_by_row.get(a.row, ()), now, older_than) for a in aged)
         old += [one for one in judged if one is not None]
     old = [s for s in old if not wanted or s.item.type.lower() in wanted]
-    if named:
-        old = _only(memory, old, named)
+    old = _only(memory, old, named) if named else old
     old.sort(key=lambda s: (s.item.last_at, s.item.kind, s.item.store, s.item.row))
     shown = []
     for one in old[:limit]:
@@ -240,22 +215,19 @@ def prune(
     now: str,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Forget the `shown` entities and records, as one change for `undo`, and update the other
-    tiers. Items that were used, replaced or pinned since then are kept. Raises StoreUnavailable.
-    """
+    """Forget `shown` items as one change, except those used since then. Raises StoreUnavailable."""
     report = progress or (lambda done, of: None)
     batch = new_id()
     removed: list[Stale] = []
     for database in memory.databases():
         mentions_by_row = last_mentions.mentions(database, now)
-        # Compare entities before any record is removed, because its removal may change an entity's
-        # observations.
+        # Compare entities first, because the removal of a record may change observations.
         mine = [s for s in shown if s.item.store == database.kind]
         mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
             some = _unchanged(database, mine[at : at + BATCH], mentions_by_row, now)
             if some:
-                _forget(memory, database, some, by, batch, bool(removed))
+                _forget(memory, database, some, by, batch, not removed)
             removed += some
             report(len(removed), len(shown))
     memory.flush()
@@ -267,13 +239,10 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return the entity or record with its age if it is stale, else None. A record about an entity
-    also counts as a mention: as long as it is pinned or not stale, the entity is not stale either.
-    """
+    """Return an item with its age if neither it nor a record about it is pinned or recent."""
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
-        age = days_between(mention.at, now)
-        if mention.pinned or not is_stale(mention.type, age, own_limit):
+        if mention.pinned or not is_stale(mention.type, days_between(mention.at, now), own_limit):
             return None
     last = max([item.last_at, *(mention.at for mention in mentions)])
     days, limit = days_between(last, now), limit_days(item.type, own_limit)
@@ -285,7 +254,6 @@ def _judged(
 def _unchanged(
     database: Database, shown: Sequence[Stale], mentions_by_row: dict[int, list[Mention]], now: str
 ) -> list[Stale]:
-    """Return the entities and records that have not changed since they were shown."""
     fresh = last_mentions.reread(database, [s.item for s in shown], now)
     return [
         s
@@ -305,12 +273,7 @@ def _unchanged(
 
 
 def _forget(
-    memory: Memory,
-    database: Database,
-    some: Sequence[Stale],
-    by: Provenance,
-    batch: str,
-    some_removed: bool,
+    memory: Memory, db: Database, some: Sequence[Stale], by: Provenance, batch: str, is_first: bool
 ) -> None:
     payload = {
         "ids": [s.item.id for s in some if s.item.kind == last_mentions.RECORD],
@@ -319,19 +282,15 @@ def _forget(
         "batch": batch,
     }
     try:
-        memory.write_now("forget", payload, by, store=database.kind)
+        memory.write_now("forget", payload, by, store=db.kind)
     except StoreUnavailable as error:  # not queued: a memory used meanwhile must be kept
-        back = f" memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
-        raise StoreUnavailable(
-            database.path,
-            f"{'Not all of it' if some_removed else 'Nothing'} was pruned: "
-            f"{error.message.rstrip('.')}.{back if some_removed else ''}",
-            remedy=error.remedy or "Try again.",
-        ) from error
+        problem = f"was pruned: {error.message.rstrip('.')}."
+        back = f"memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
+        text = f"Nothing {problem}" if is_first else f"Not all of it {problem} {back}"
+        raise StoreUnavailable(db.path, text, remedy=error.remedy or "Try again.") from error
 
 
 def _undo_id(memory: Memory, batch: str) -> str:
-    """Return the id with which `undo` reverts the whole batch; '' if nothing was changed."""
     return next((short_id(change.id) for change in changes.of_batch(memory, batch)), "")
 
 
@@ -348,11 +307,8 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
         hits = {key: by_key[key] for key in keys if key in by_key}
         if not hits:
             what = "is not stale" if keys else "is neither a memory's id nor an entity's name"
-            raise NotFound(
-                text,
-                f"{text!r} {what}; nothing was changed.",
-                remedy="memory-fabric stale shows what is; memory-fabric forget takes any.",
-            )
+            remedy = "memory-fabric stale shows what is; memory-fabric forget takes any."
+            raise NotFound(text, f"{text!r} {what}; nothing was changed.", remedy=remedy)
         chosen |= hits
     return list(chosen.values())
 

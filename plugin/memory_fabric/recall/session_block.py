@@ -1,8 +1,7 @@
-"""The text for the start of a session: open questions, rules, decisions, facts and fixes.
-
-The text depends only on its records and on which of them are stale, so an unchanged memory gives
-the same bytes. It does not exceed its budget. Lines are not cut: records of lower rank that do not
-fit are left out and counted.
+"""The text for the start of a session: open questions, rules, decisions, facts and fixes. The text
+depends only on its records and on which of them are stale, so an unchanged memory gives the same
+bytes. It does not exceed its budget. Lines are not cut: records of lower rank that do not fit are
+left out and counted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,8 +41,7 @@ MAX_CAPTION_CHARS = 320
 # The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
 # Unused characters go to the first of these kinds that needs them, then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records are about the same subject if they share at least this number of content words, and at
-# least this share of the shorter record's words.
+# Records have the same subject if they share this number, and share, of the shorter one's words.
 SAME_WORDS, SAME_SHARE = 2, 0.6
 # If two records of one session share this number and share of words, only the later one is shown.
 LATER_WORDS, LATER_SHARE = 4, 0.45
@@ -80,7 +78,6 @@ class Part(NamedTuple):
 
 def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> Block:
     """Return the session block (BR-13) of at most `max_chars`; empty if there is nothing to show.
-
     `now` (ISO 8601) determines which records are stale. Reasons, and records that other people
     shared, use the space that is left by the lines of own records.
     """
@@ -98,8 +95,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
     frame = [OPEN_FENCE, NOTE, MORE.format(count), CLOSE_FENCE]
     frame += [name for heading, some in sections if some for name in (heading, *dict(some)) if name]
     left = max_chars + 1 - sum(len(line) + 1 for line in frame)
-    shares = [int(max(left, 0) * share) for _, _, share in kinds]
-    lines, left = _fitted(own, shares, left)
+    lines, left = _fitted(own, [int(max(left, 0) * share) for *_, share in kinds], left)
     left -= len(OTHERS_HEADING) + 1
     theirs, _ = _fitted([others], [0], left)
     sections.append((OTHERS_HEADING, [("", others)]))
@@ -141,9 +137,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines that fit, by the `id()` of their places, and the number of characters left.
-    Each kind has its share of characters; the reasons use what remains, the first lines first.
-    """
+    """Return the lines that fit, by their places' `id()`, and the number of characters left."""
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
 
@@ -180,12 +174,8 @@ def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
     for place in sorted(range(len(parts)), key=lambda place: parts[place].rank):
         chars_left -= _choose(chosen[place], parts[place], chars_left)
-    return [
-        line
-        for chosen_here, part in zip(chosen, parts, strict=True)
-        for place, line in enumerate(part.lines)
-        if place in chosen_here
-    ]
+    pairs = zip(chosen, parts, strict=True)
+    return [line for here, part in pairs for place, line in enumerate(part.lines) if place in here]
 
 
 def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
@@ -233,13 +223,8 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
     trusts = {"user": 4, models.AGREED: 3, "assistant": 2, "tool": 1}
 
     def rank(record: models.Record) -> tuple[bool, int, int, str, str]:
-        return (
-            record.pinned,
-            trusts.get(trust_of(record), 0),
-            sightings.get(record.id, 1),
-            models.stated_at(record),
-            record.id,
-        )
+        trust, seen = trusts.get(trust_of(record), 0), sightings.get(record.id, 1)
+        return record.pinned, trust, seen, models.stated_at(record), record.id
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     ordered = sorted(current.values(), key=rank, reverse=True)
@@ -255,9 +240,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return at most `most` records. A record is left out if another of its type has all its
-    content words and the same negations, at least the same trust, and a reason if it has one.
-    """
+    """Return at most `most` records, without those that another one of their type fully covers."""
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     fullest = [
         record
@@ -298,14 +281,12 @@ def still_new(records: Iterable[models.Record], known: Collection[str]) -> list[
 
 
 def newer_ones(record: models.Record) -> Sequence[str]:
-    """Return the ids of the newer records that contradict this record in the block."""
+    """Return the ids of newer records that contradict this record."""
     found: Sequence[str] = record.evidence.get(models.SAID_BEFORE, ())
     return found
 
 
 class _Place(NamedTuple):
-    """A record to show in a section of the block, with its marks."""
-
     record: models.Record
     is_trusted: bool = False
     dated: bool = False
@@ -345,17 +326,15 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
-    """Return the records of a section by subheading ('' for none): the user's own records first."""
+    """Return a section's records by subheading, '' for none: the user's own records come first."""
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]
     imported = [place for place in others if place.record.evidence.get(models.IMPORTED)]
     imported = [place for place in imported if trust_of(place.record) not in TRUSTED]
-    groups = (
-        ("", [place for place in places if place.is_trusted]),
-        (BY_ASSISTANT, [place for place in others if place not in imported]),
-        (IMPORTED_HEADING, imported),
-    )
+    own = [place for place in places if place.is_trusted]
+    noted = [place for place in others if place not in imported]
+    groups = (("", own), (BY_ASSISTANT, noted), (IMPORTED_HEADING, imported))
     return [(name, group) for name, group in groups if group]
 
 

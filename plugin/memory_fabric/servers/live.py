@@ -241,7 +241,7 @@ class Live:
         if is_reader and self._is_long(event.transcript_path):
             connection.sendall(live_client.BUSY)
             return
-        limits = table.deadlines(environ, deadline.process_age_s(process), hurried_least_s=LEAST_S)
+        limits = table.deadlines(environ, deadline.process_age_s(process), least_s=LEAST_S)
         limit_s = table.longest_s(event.name, environ) + SLACK_S
         tenths = int(min(limit_s, MAX_LIMIT_S) * live_client.TENTHS)
         connection.sendall(live_client.ACCEPTED + bytes((tenths,)))

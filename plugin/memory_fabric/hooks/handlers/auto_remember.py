@@ -14,10 +14,7 @@ from memory_fabric.store.home import log
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Save what a finished turn added. Reads the new part of the transcript and the last message;
-    stores notes, solved problems and episodes. Replies with a notice about stored notes and
-    problems, never with context, because context would continue the turn.
-    """
+    """Store what a finished turn added; reply without context, which would continue the turn."""
     memory = context.memory
     results: list[Kept] = []
     is_unfinished = False

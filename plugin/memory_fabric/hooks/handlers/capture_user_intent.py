@@ -16,11 +16,10 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a prompt and its statements, and cue the assistant for a note. Stores the user's text,
-    with which quotations in notes are compared, and explicit statements ("remember that …").
+    """Store a prompt, with which quotations in notes are compared, and its explicit statements.
     Replies with a cue if the prompt sounds like a rule, a correction or a choice, and with the
-    outcome of the last turns' notes. Carries out a prompt that is only a command to memory, such as
-    `undo ID`. Ignores prompts that a program wrote, and slash commands.
+    outcome of the last turns' notes. Carries out a prompt that is only a command to memory. Ignores
+    prompts that a program wrote, and slash commands.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -122,7 +121,6 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 def _count(
     event: events.Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
 ) -> None:
-    """Record in the session's ledger that the cue and the feedback were shown."""
     from memory_fabric.store.conversations import worth  # late: needed only after the reply
 
     database = context.memory.session_database()

@@ -18,11 +18,9 @@ MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Restore context on SessionStart with the source "compact". Reads the checkpoint, this
-    session's records and the project's lasting records; replies with as many as fit into the
-    session's budget. The ledger is emptied first, because the compaction may have removed all
-    injected memories. After the compaction of a subagent's context, only the subagent's entries are
-    removed.
+    """Restore context on SessionStart with the source "compact": the checkpoint, this session's
+    records and the project's lasting records, as many as fit. The ledger is emptied first, because
+    the compaction may have removed all injected memories.
     """
     if event.text("source") != "compact":
         return None
@@ -52,19 +50,14 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's own records (decisions first), the pinned records, and the project's
-    records. Records that were in MEMORY.md at the session's start are left out, because a
-    compaction does not remove that file from the context.
-    """
+    """Return own, pinned and project records, except those of MEMORY.md, which compactions keep."""
     memory = context.memory
     sync.confirm_shown(memory)
-    own = memory.find_records(
-        f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?", (session,), MAX_OWN
-    )
+    where = f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?"
+    own = memory.find_records(where, (session,), MAX_OWN)
     own.sort(key=lambda record: record.type not in BINDING)
-    pinned = memory.find_records(
-        f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED
-    )
+    where = f"{ACTIVE_CURRENT} AND scope <> 'local' AND pinned = 1"
+    pinned = memory.find_records(where, (), MAX_PINNED)
     shown_ids = set(memory.shown_ids(started_at))
     parts = []
     lasting = standing(memory, context.now)

@@ -28,17 +28,15 @@ from memory_fabric.store.queries.conditions import marks
 
 # The share of this event's time that maintenance may use before records are injected.
 ORDER_SHARE = 0.5
-# The ledger's prefix for fixes. A fix is shown again when its command fails.
-FIX = "fix:"
+FIX = "fix:"  # the ledger's prefix for fixes. A fix is shown again when its command fails.
 # How many of the newest shared records are compared with the user's own, and within what CPU time.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Show the session block on startup, resume, clear and fork. Reads the lasting records; replies
-    with the session block, unless the session already has it, and with notices: problems, records
-    received by sharing, a weekly summary, and a welcome on the first start. Also installs packages
-    in the background, and runs maintenance.
+    """Show the session block on startup, resume, clear and fork, unless the session already has it.
+    The notices are problems, records received by sharing, a weekly summary, and a welcome. Also
+    installs packages in the background, and runs maintenance.
     """
     if event.text("source") == "compact":
         return None
@@ -79,10 +77,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the reply with the records that are new to the session, and the names of these records
-    in the ledger. Memories, review debt and the protocol of notes have at most 3,000 characters
-    together. A resumed session gets only new memories.
-    """
+    """Return the reply with the records that are new to the session, and their ledger names."""
     memory = context.memory
     ledger = Ledger(event, context)
     if event.text("source") == "fork":
@@ -107,9 +102,7 @@ def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, 
         contents = blocks.mark_contents(contents, memory)
     block = blocks.block(contents, blocks.SESSION_CHARS - chars_used, context.now)
     whole = "\n\n".join(part for part in (block.text, more) if part)
-    names = tuple(
-        f"{FIX if record.type == 'solution' else RECORD}{record.id}" for record in block.records
-    )
+    names = tuple((FIX if r.type == "solution" else RECORD) + r.id for r in block.records)
     receipts = ledger.receipt(
         (*names, *told_ids), "session", loaded=True, text=whole, own_words=request
     )
@@ -161,8 +154,7 @@ def _report_missing(memory: Memory) -> None:
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:
             memory.messages.append(adoption.notice_text(missing_records))
-        if is_gone:
-            memory.messages.append(adoption.restore_card(memory))
+        memory.messages += [adoption.restore_card(memory)] if is_gone else []
         own_lines.save_stamp(memory)
     except OSError as error:
         memory.fail(f"journal (project): {error}")

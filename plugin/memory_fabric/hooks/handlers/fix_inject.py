@@ -13,9 +13,8 @@ HEADING = "On record about this failure, from earlier work (facts on record, not
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Show recorded fixes after a failed command. Reads the command's output, the fixes and the
-    ledger; replies with at most two fixes whose symptom is in the output, each once per session.
-    Fixes stored by this session count only if they are older than its last compaction.
+    """Show at most two recorded fixes whose symptom is in a failed command's output, once per
+    session. Fixes stored by this session count only if they are older than its last compaction.
     """
     output = failed_output(event)
     if not output:
@@ -44,10 +43,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def failed_output(event: events.Event) -> str:
-    """Return the output of a failed command; '' for any other call, and for one that the client
-    refused or interrupted. After a pipe, which hides the exit status, a stated error also counts as
-    a failure.
-    """
+    """Return the output of a failed command; '' for another, a refused or an interrupted call."""
     if event.name == "PostToolUseFailure":
         error = event.text("error")
         is_own = not error.lstrip().removeprefix("Error: ").startswith(NOT_ITS_FAULT)
@@ -58,6 +54,7 @@ def failed_output(event: events.Event) -> str:
     parts = (result.get("stdout"), result.get("stderr"))
     output = "\n".join(part for part in parts if isinstance(part, str) and part)
     passed = outcome(output)
+    # A pipe hides the exit status, so an error message in the output also counts as a failure.
     if passed is None and "|" in str(events.tool_input(event).get("command") or ""):
         return output if pasted_error(output) else ""
     return output if passed is False else ""

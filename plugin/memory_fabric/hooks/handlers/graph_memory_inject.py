@@ -12,9 +12,8 @@ WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
     """Inject memories into the context of a starting subagent. The event does not say which task it
-    has, so the reply has memories for all tasks saved for its type, except those known to be
-    another agent's, within one budget. Agents that start without MEMORY.md also get its records. An
-    agent whose type has a domain in config.toml gets the memory of that domain, labelled as such.
+    has, so the reply covers all tasks saved for its type, except those known to be another agent's.
+    Agents that start without MEMORY.md also get its records.
     """
     if not event.agent_type:
         return None
@@ -35,7 +34,5 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     )
     ids, text = injection.ids, injection.text
     words = protocol.for_agent(fabric.memory.settings, texts)
-    receipt = ledger.receipt(
-        ids, "subagent", agent=agent, offered=offered, text=text, own_words=words
-    )
-    return Reply(text, own_words=words, receipts=receipt)
+    note = ledger.receipt(ids, "subagent", agent=agent, offered=offered, text=text, own_words=words)
+    return Reply(text, own_words=words, receipts=note)

@@ -22,15 +22,14 @@ LISTS = {
 
 
 def handle(event: events.Event, context: RequestContext) -> None:
-    """Store what a tool of another MCP server creates: entities, relations or observations. Does
-    not reply. Storing a call twice changes nothing. Calls to this plugin's own server are ignored.
-    """
+    """Store what a tool of another MCP server creates; storing a call twice changes nothing."""
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
     if kind not in LISTS or not name.startswith("mcp__"):
         return
-    is_ours = name.startswith("mcp__plugin_memory-fabric_memory__")
-    if is_ours or events.mcp_server(event) in OUR_SERVERS:
+    if name.startswith("mcp__plugin_memory-fabric_memory__"):
+        return
+    if events.mcp_server(event) in OUR_SERVERS:
         return
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
@@ -71,9 +70,8 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
         return False  # memory cannot be read now, so queue the change
-    observations_of = {
-        e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()
-    }
+    entities = graph.by_name(p.entities for p in parts).values()
+    observations_of = {e.name: set(e.observations) for e in entities}
     links = {(r.source, r.type, r.target) for part in parts for r in part.relations}
     if kind == "create_relations":
         return all((i["from"], i["relationType"], i["to"]) in links for i in items)

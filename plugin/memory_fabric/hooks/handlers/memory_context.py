@@ -8,11 +8,9 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: events.Event, fabric: Fabric) -> Reply | None:
-    """Inject memories for a prompt. Reads the prompt and the ledger; replies with memories above
-    the relevance floor that are new to this session. Statements from this session count only if
-    they are older than its last compaction. The first prompt also gets a similar task of an earlier
-    session, and the session block if SessionStart did not run. A prompt that asks where the last
-    session ended gets the end of that session.
+    """Inject memories above the relevance floor that are new to this session. The first prompt also
+    gets a similar task of an earlier session, and the session block if SessionStart did not run. A
+    prompt that asks where the last session ended gets the end of that session.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

@@ -11,9 +11,8 @@ from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in a subagent's last message, in the domain of its type. Does not reply.
-    Ignores compactions, which run as agents without a type: PostCompact delivers their summary.
-    Quotations are not checked, because the user did not type the subagent's task.
+    """Store the notes in a subagent's last message, in the domain of its type. Ignores compactions,
+    which run as agents without a type. The user did not type the task, so no quotation is checked.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -21,14 +20,13 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
     settings = context.memory.settings
     if settings.notes == "off" or not trust_for(settings, "assistant"):
         return
-    by = context.by("subagent", event.session)
-    keep(context.memory, [message], Said(checked=False), by)
+    keep(context.memory, [message], Said(checked=False), context.by("subagent", event.session))
 
 
 def summary_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in the client's summary of the session after a compaction; they may quote any
-    prompt of the session. Does not reply, because the client would show the reply to the model as
-    raw text; the next Stop or prompt shows the outcome.
+    """Store the notes in the client's summary after a compaction; they may quote any prompt. The
+    next Stop or prompt shows the outcome, because the model would get a reply to this event as raw
+    text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

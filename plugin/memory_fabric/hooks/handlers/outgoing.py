@@ -7,9 +7,7 @@ from memory_fabric.recall.request_context import RequestContext
 
 
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
-    """Start the sender after the reply if an item is due. Runs at a session's start and end if a
-    forward target is configured. At the start, replies with a notice if the receiver is new.
-    """
+    """Start the sender after the reply if an item is due; at a start, announce a new receiver."""
     from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
     settings = context.memory.settings
@@ -19,9 +17,7 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start a due exchange with a team in a detached process after the reply. Runs at the end of
-    turns and at a session's start and end, if a shared log is linked. Does not reply.
-    """
+    """Start a due exchange with a team in a detached process after the reply. Does not reply."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
     memory = context.memory.whole  # the exchange covers all domains

@@ -18,10 +18,8 @@ TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the conversation before a compaction: the new part of the transcript, like Stop, and a
-    checkpoint made from the end of the transcript. Replies with one sentence that asks the
-    summariser for notes, if notes are requested in this session. The compaction of a subagent's
-    context makes no checkpoint.
+    """Save the new part of the transcript, like Stop, and a checkpoint made from its end, but not
+    for a subagent's context. Replies with one sentence that asks the summariser for notes.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)
@@ -32,10 +30,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     turns = read_on(path, max(0, start), "", MAX_BYTES, max_said=MAX_BYTES).turns
     database = context.memory.session_database()
     inside = context.memory.settings.project_dir.rstrip(os.sep) + os.sep
-    changed, read = (
-        [path.removeprefix(inside) for path in checkpoint.touched_files(turns, tools)]
-        for tools in (checkpoint.CHANGING_TOOLS, checkpoint.READING_TOOLS)
-    )
+    tools = (checkpoint.CHANGING_TOOLS, checkpoint.READING_TOOLS)
+    touched = (checkpoint.touched_files(turns, fields) for fields in tools)
+    changed, read = ([path.removeprefix(inside) for path in paths] for paths in touched)
     saved = checkpoint.checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],

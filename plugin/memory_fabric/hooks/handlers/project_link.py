@@ -14,9 +14,7 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Carry out the skill `project`, which only the user can call. Replies with the result to the
-    model and to the user. Changes nothing in an unattended session.
-    """
+    """Carry out the skill `project`, which only the user can call, in an attended session."""
     if event.text("command_name") != SKILL:
         return None
     action, _, wanted = event.text("command_args").strip().partition(" ")

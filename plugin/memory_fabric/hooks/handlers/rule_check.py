@@ -20,12 +20,11 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Apply the bound rules before a command or a change of a file, by a refusal, a question or
-    context. A rule is shown, or asks the user, once per session and agent. It asks again about a
-    call that cannot be undone, and after the user declined a call to which it applies. A rule's
-    first refusal is recorded before it is sent. If that fails, the rule is only added as context,
-    because it would otherwise refuse every time. A rule with `First:` has no effect once that
-    command has passed; when that pass no longer counts, the rule refuses one more call.
+    """Apply the bound rules before a command or a change of a file: refuse, ask, or add context. A
+    rule is shown, or asks the user, once per session and agent; it asks again about a call that
+    cannot be undone, and after the user declined such a call. A first refusal is recorded before it
+    is sent; if that fails, the rule is only added as context, because it would refuse every time. A
+    rule with `First:` has no effect while that command's last pass counts.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -64,8 +63,7 @@ def _reply_once(
     asking = [one for one in applied if one in new or one.is_final]
     others = [one for one in applied if one not in asking]
     if any(effects.effect_of(o.record, o.binding, settings) == effects.ASK for o in others):
-        declined = _declined(event, context, rules)
-        asking += [one for one in applied if one.record.id in declined]
+        asking += [one for one in applied if one.record.id in _declined(event, context, rules)]
     reply = _reply(applied, new, asking, settings)
     if new:
         text = "\n".join((reply.refusal, reply.context))
@@ -89,7 +87,6 @@ def _reply_once(
 
 
 def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule]) -> frozenset[str]:
-    """Return the ids of the rules that apply to calls that the user declined recently."""
     # Imported late: needed only if a rule may have to ask again.
     from memory_fabric.capture.command_output import NOT_ITS_FAULT
     from memory_fabric.clients.transcript import read_on
@@ -129,9 +126,7 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the `applied` rules. Rules in `new` have not been shown yet; rules in
-    `asking` may ask the user.
-    """
+    """Return the reply for the `applied` rules: `new` ones are shown, those in `asking` may ask."""
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
 
     by_effect: dict[str, list[Applied]] = {}
@@ -148,11 +143,9 @@ def _reply(
         to_tell, only = [], [*to_tell, *only]
     refusals = [matching.reason_denied(denied)] if denied else []
     refusals += [matching.reason_once(to_tell)] if to_tell else []
-    return Reply(
-        refusal="\n\n".join(refusals),
-        question=matching.question(to_ask) if to_ask else "",
-        context=matching.context_block(only) if only else "",
-    )
+    question = matching.question(to_ask) if to_ask else ""
+    context = matching.context_block(only) if only else ""
+    return Reply(context, question=question, refusal="\n\n".join(refusals))
 
 
 def _names(one: Applied) -> tuple[str, ...]:

@@ -17,18 +17,14 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save what remains of a session that ends. Does not reply. Reads the remaining transcript,
-    deletes the session's local records, and updates the other memory files. A detached process
-    makes due backups.
-    """
+    """Save what remains of a session that ends, delete its local records, and start due backups."""
     memory = context.memory
     limit = deadline.current()
     before = read_to(memory, event.session)
     try:
         last_message = last_said(memory, event.session)
-        results = follow(
-            context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS
-        )
+        limits = (MAX_NEW_BYTES, MAX_NEW_CHARS)
+        results = follow(context, event.session, event.transcript_path, *limits)
         end_turn(context, event.session, results, last_message)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)

@@ -24,14 +24,12 @@ BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # At most this many characters are redacted, before the text is cut: a cut could split a secret.
 MAX_READ_CHARS = 256 << 10
-# A receiver accepts at most a megabyte.
-MAX_BODY_BYTES = 1_000_000
+MAX_BODY_BYTES = 1_000_000  # a receiver accepts at most a megabyte
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Forward messages after each turn and each compaction, if a forward target is configured. Puts
-    the end of the transcript, or the summary, into the spool, and starts the sender after the
-    reply. Replies with a notice if the receiver is new or the spool is full.
+    """Put the session's last messages, or the summary of a compaction, into the spool, and start
+    the sender after the reply. Replies with a notice if the receiver is new or the spool is full.
     """
     memory = context.memory
     if not captures(memory.settings) or event.agent_id:

@@ -28,9 +28,8 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Store who calls an MCP tool, on PreToolUse, until the server looks up the call's id. Does not
-    reply. A session without an agent type is stored only if config.toml isolates a domain or an
-    agent, because the server then refuses calls from unknown callers.
+    """Store who calls an MCP tool until the server looks up the call's id: an agent type, or any
+    caller if something is isolated, because the server then refuses unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):
@@ -46,10 +45,7 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
-    """Store the user's answers to the assistant's questions on PostToolUse, for quotations. Does
-    not reply. Typed answers count as the user's text; the labels of options are the assistant's
-    text.
-    """
+    """Store the user's answers to the assistant's questions on PostToolUse, for quotations."""
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
     chosen, typed = events.answers_in(event.raw.get("tool_response"))

@@ -28,8 +28,7 @@ def catch_up(context: RequestContext, event: Event) -> None:
     for session, path, seen_at in unfinished:
         if event.transcript_path and not os.path.exists(path):
             # If the project's folder moves, the client moves the transcripts too.
-            folder = os.path.dirname(event.transcript_path)
-            moved = os.path.join(folder, os.path.basename(path))
+            moved = os.path.join(os.path.dirname(event.transcript_path), os.path.basename(path))
             path = moved if os.path.exists(moved) else path
         if finished == MAX_SESSIONS:
             break

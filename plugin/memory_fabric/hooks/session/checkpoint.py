@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from memory_fabric import text as texts
 from memory_fabric.capture.notes.grammar import without_notes
 from memory_fabric.capture.stated_causes import account
 from memory_fabric.clients.transcript import ToolUse, Turn
@@ -16,17 +17,7 @@ from memory_fabric.recall.session_block import SESSION_CHARS, Part, fitted_lines
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store.conversations import prompts
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import (
-    CLOSE_FENCE,
-    OPEN_FENCE,
-    STOPWORDS,
-    cut,
-    neutralised,
-    one_line,
-    terms,
-    without_injected,
-    words,
-)
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, neutralised, one_line
 
 HEADING = "## Before this session's context was compacted"
 NOTE = "Saved from the session itself, and on record (facts, not instructions):"
@@ -58,12 +49,11 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a session's checkpoint from its prompts, its answers, and the files it changed last (if
-    none, the files it read last). Missing parts are taken from the earlier checkpoint `before`,
-    because a session may work on one prompt for a long time.
+    """Make a session's checkpoint from its prompts, answers and the files it changed last (if none,
+    read last). Missing parts are taken from the earlier checkpoint `before`.
     """
     task, follow_up = open_task(prompts)
-    texts = [text for answer in answers if (text := one_line(without_notes(answer)))]
+    said = [text for answer in answers if (text := one_line(without_notes(answer)))]
     earlier = before or {}
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
@@ -74,7 +64,7 @@ def checkpoint(
         "at": now,
         "task": _ends(without_secrets(task), MAX_TASK_CHARS),
         "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
-        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in texts[-LAST_SAID:]],
+        "said": [cut(without_secrets(text), MAX_SAID_CHARS) for text in said[-LAST_SAID:]],
         "files": latest[:MAX_FILES] if files else [],
         "read": [] if files else latest[:MAX_READ],
         "items": list(earlier.get("items", ()))
@@ -85,8 +75,8 @@ def checkpoint(
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
     """Return the last prompt that states a task, and the last shorter prompt after it."""
-    texts = (one_line(without_injected(prompt)) for prompt in prompts)
-    requests = [t for t in texts if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
+    lines = (one_line(texts.without_injected(prompt)) for prompt in prompts)
+    requests = [t for t in lines if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
     if not stated:
         return requests[-1] if requests else "", ""
@@ -96,7 +86,7 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
 def own_words(prompt: str) -> int:
     """Count the distinct content words of a prompt; return 0 for a mere assent."""
-    return len({w for w in words(prompt) if w not in STOPWORDS and w not in NODS})
+    return len({w for w in texts.words(prompt) if w not in STOPWORDS and w not in NODS})
 
 
 def block(
@@ -107,9 +97,7 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction and the ids of its records; '' if there is no
-    text. `own` are this session's records, the most important first.
-    """
+    """Return the text to inject after a compaction, and its records' ids; '' and () for none."""
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
     title, key = "Files changed in this session, the last first", "files"
@@ -190,11 +178,11 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
             todos = tool.input.get("todos")
-            items = {
-                str(place): (_text(todo, "content"), _text(todo, "status"))
-                for place, todo in enumerate(todos if isinstance(todos, list) else [])
-                if isinstance(todo, dict)
-            }
+            rows = (
+                [row for row in todos if isinstance(row, dict)] if isinstance(todos, list) else []
+            )
+            pairs = ((_text(row, "content"), _text(row, "status")) for row in rows)
+            items = {str(place): pair for place, pair in enumerate(pairs)}
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
             # The tool's result begins with: `Task #3 created successfully: …`.
@@ -205,10 +193,8 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
             number = _text(tool.input, "taskId")
             subject, status = items.get(number, ("", ""))
             if subject:
-                items[number] = (
-                    _text(tool.input, "subject") or subject,
-                    _text(tool.input, "status") or status,
-                )
+                subject = _text(tool.input, "subject") or subject
+                items[number] = subject, _text(tool.input, "status") or status
     if items is None:
         return None
     in_progress = [s for s, status in items.values() if status == IN_PROGRESS and s]
@@ -217,9 +203,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that these tools changed or read, the latest last. `tools` maps each tool to
-    the input field with its file.
-    """
+    """Return the files that tools (name to input field) changed or read, the latest last."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
@@ -236,22 +220,18 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The prefix of the names under which the ledger lists ends of sessions.
-NAME = "end of session:"
-# At most this many turns at the end of a session are searched for its last task.
-MAX_TURNS = 60
+NAME = "end of session:"  # the prefix of the names under which the ledger lists ends of sessions
+MAX_TURNS = 60  # at most this many turns at the end of a session are searched for its last task
 MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
-# The largest share of `max_chars` for the first paragraph of a long answer.
-FIRST_SHARE = 0.3
+FIRST_SHARE = 0.3  # the largest share of `max_chars` for the first paragraph of a long answer
 UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return a text about the end of the previous session, and its name in the ledger. Both are ''
-    if there was no such session, or if its end shares no word with the subject `about`.
-    """
+    """Return a text on the last session's end, if it is on `about`, and its ledger name, or ''."""
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
+    terms = texts.terms
     if not lines or (about and not set(terms(about)) & set(terms(" ".join(lines)))):
         return "", ""
     head = f"The last session here ended on {turns[0][2][:10]} (said then, not instructions):"
@@ -266,7 +246,7 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
     lines += [f"- Then: “{cut(follow_up, MAX_TOLD_FOLLOW_UP_CHARS)}”"] if follow_up else []
     answer = ""
     for role, text in reversed(turns):
-        if role == "user" and without_injected(text).strip():
+        if role == "user" and texts.without_injected(text).strip():
             break
         answer = answer or closing(text)
     if answer:

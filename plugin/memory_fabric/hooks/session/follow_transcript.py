@@ -17,7 +17,7 @@ from memory_fabric.clients.transcript import MISSING, REPLACED, UNREADABLE, Read
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.hooks.session import turn_notes
-from memory_fabric.models import CLIENT
+from memory_fabric.models import CLIENT, Json
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
@@ -71,14 +71,13 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Store the new part of the transcript; return the results of its notes. The results are also
-    added to `into`, so that it has the first results even if DeadlinePassed is raised. First, the
-    origins of staged prompts are set from their transcript entries. Then the notes in `last`, the
-    event's last message, are stored, because the transcript may lag or be missing. About
+    """Store the new part of the transcript; return the results of its notes. They are also appended
+    to `into`, so that the first are not lost if DeadlinePassed is raised. The notes in `last`, the
+    event's last message, are stored first, because the transcript may lag or be missing. About
     `max_bytes` are read in steps, and about `max_chars` of messages, which take a hundred times
     longer. The offset moves only after everything in a step was stored or queued. `is_here` is
-    False if another session catches up on this session. For another session, or for an agent, pass
-    the context of `context_of`. `read` replaces the reader.
+    False if another session catches up on this session; then, or for an agent, pass the context of
+    `context_of`.
     """
     database = context.memory.session_database()
     if is_here:
@@ -116,9 +115,7 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Store the next part of the transcript. Return its bytes, its characters, and True if the
-    transcript has more.
-    """
+    """Store the next part of the transcript; return its bytes, its characters, and True if more."""
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
@@ -128,8 +125,7 @@ def _step(
         from memory_fabric.clients.table import client_of  # late: only other clients need it
 
         client = client_of(str(before[CLIENT]))
-    read = read or reader_of(client)
-    reading = read(path, offset, mark, max_bytes, max_said=max_chars)
+    reading = (read or reader_of(client))(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if not reading.more:
         notes.pop(HALVED, None)
@@ -142,10 +138,8 @@ def _step(
     _complain(memory, path, offset, reading, notes)
     if transcript.is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
-        is_read = is_here and not reading.more
-        if is_read and any(
-            p.origin == prompts.STAGED for p in prompts.unanswered(database, session)
-        ):
+        waiting = prompts.unanswered(database, session) if is_here and not reading.more else ()
+        if any(p.origin == prompts.STAGED for p in waiting):
             settle_late(context, session, path)
         if not offset:  # the transcript of a fork begins with copied prompts
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
@@ -193,9 +187,7 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread and the last reading made progress, which
-    means that it read a complete line. A shorter file counts as a different transcript.
-    """
+    """Return True if part of the transcript is unread and the last reading made progress."""
     offset = read_to(memory, session)
     try:
         return os.path.getsize(path) != offset != reached_before
@@ -303,14 +295,11 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
         memory.write("add_episodes", {"episodes": episodes}, by)
 
 
-def _complain(
-    memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
-) -> None:
+def _complain(memory: Memory, path: str, offset: int, reading: Reading, notes: Json) -> None:
     """Log problems of the transcript and add a notice for the user, each once per session."""
     # A missing transcript that was never read may not be written yet, or its client keeps none.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
-    wrong = [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad)
-    for kind in wrong:
+    for kind in [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad):
         reported = notes.get("told", ())
         if kind in reported:
             continue

@@ -58,9 +58,7 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return why it is doubtful that the user typed this prompt now: SCHEDULED if the assistant
-    scheduled it, a key of WHY if its commands must not be carried out, or '' if there is no doubt.
-    """
+    """Return why the user may not have typed this prompt now: SCHEDULED, a key of WHY, or ''."""
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins scheduled prompts that are due at the same time into one prompt.
@@ -92,9 +90,7 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store the explicit statements of a prompt. Return the cue for the assistant ('' if it is not
-    asked for notes) and the new records. `staged` is the time of a prompt that is not checked yet.
-    """
+    """Store a prompt's statements; return the cue for the assistant, or '', and the new records."""
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
         return "", new
@@ -139,9 +135,8 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
-    """Store the explicit statements of a prompt with their context, unless notes are off. Return
-    the new records, which are candidates if the text may be pasted. `at` is the time of an old
-    prompt.
+    """Store a prompt's explicit statements, unless notes are off; return the new records. They are
+    candidates if the text may be pasted. `at` is the time of an old prompt.
     """
     if context.memory.settings.notes == "off":
         return []

@@ -14,8 +14,7 @@ from memory_fabric.store.database import Database
 
 # The maximum time that a task waits for a permission; after that no agent starts for this task.
 TASK_AGE_S = 3600
-# A prompt with fewer characters does not state a task.
-MIN_TASK_CHARS = 30
+MIN_TASK_CHARS = 30  # a prompt with fewer characters does not state a task
 
 
 class Ledger:
@@ -47,9 +46,7 @@ class Ledger:
         return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Return the tasks (id, text) for this agent type, one of which the starting agent has.
-        Other agents' tasks are left out: the client writes an agent's task next to its transcript.
-        """
+        """Return the tasks (id, text) for this agent type, except those of running agents."""
         if self._database is None:
             return []
         since = ids.timestamp(time.time() - TASK_AGE_S)

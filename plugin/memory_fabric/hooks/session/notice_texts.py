@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
-# After the first MAX_SHOWN notes, only this much of a note's text is shown.
-MAX_SHORT_CHARS = 120
+MAX_SHORT_CHARS = 120  # after the first MAX_SHOWN notes, only this much of a note's text is shown
 # At most this many characters of a note's beginning show which of several notes is meant.
 MAX_FIRST_CHARS = 30
 # Up to this length, a text that may bind calls or count as the user's is shown with its context.
@@ -43,9 +42,8 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
     """Return the notice about the results of notes; '' if nothing is new or such notices are off.
-    The assistant's line is visible just above the notice. So of several notes, the notice shows
-    only the first words, and the user's words if they say more. Notes of a summary are shown in
-    full. Notes that were not stored or not dropped are listed unless notices are off.
+    The assistant's line is visible just above, so of several notes only the first words are shown,
+    and the user's words if they say more. Lines that were not stored are listed.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -70,13 +68,10 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
             text = (above or _named(record, len(changes))) + scope
             changes.append(text + (f", replaces {closed}" if closed else ""))
             if result.contradicted:
-                against = "; ".join(map(_short, result.contradicted))
-                changes[-1] += (
-                    f", contradicts {against} ({settles(record.id, result.contradicted[0].id)})"
-                )
-    questions += [f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}"] * bool(
-        lost
-    )
+                changes[-1] += f", contradicts {'; '.join(map(_short, result.contradicted))}"
+                changes[-1] += f" ({settles(record.id, result.contradicted[0].id)})"
+    if lost:
+        questions.append(f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}")
     notice_text = _notice(changes, settings, most=max(MAX_SHOWN, len(quoted)))
     return " · ".join(filter(None, (notice_text, *(problem(text, settings) for text in questions))))
 
@@ -167,9 +162,7 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice about shared records from these authors ('' for the user's other machines).
-    `against` of the `compared` newest records contradict the user's own.
-    """
+    """Return the notice about shared records by author; `against` contradict the user's own."""
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]
     text = f"memory-fabric, since you were away: {first_of(parts, MAX_SHOWN)}"

@@ -1,6 +1,4 @@
-"""Outcomes of memories shown to a session: rules that stopped a call, fixes, and decisions.
-Outcomes are judged at the end of a turn from the new part of the transcript (see docs/worth.md).
-"""
+"""Outcomes of memories shown to a session, judged at the end of a turn (see docs/worth.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -38,9 +36,7 @@ def judge(
     notes: Mapping[str, Any],
     now: str,
 ) -> None:
-    """Save the outcomes that the new part of a session's transcript shows. `rows` come from
-    `worth.to_judge`; `notes` are the session's notes before these turns.
-    """
+    """Save the outcomes of the memories in `rows` (`worth.to_judge`) that these turns show."""
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
     records = {record.id: record for record in found}
@@ -89,9 +85,7 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a command failed with the symptom of a fix, a later call contained words of
-    the fix that the failure lacks, and the command then passed. `failing` are earlier failures.
-    """
+    """Return True if a call with words of a fix solved a failure that had the fix's symptom."""
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False
@@ -121,9 +115,7 @@ def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = 
 
 def stems_of(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text; a name of several words counts as one."""
-    return frozenset(
-        stem(word) for word in words(text) if word not in STOPWORDS and word not in WEAK
-    )
+    return frozenset(stem(w) for w in words(text) if w not in STOPWORDS and w not in WEAK)
 
 
 def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
@@ -141,7 +133,6 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in the input of a tool, each cut to MAX_INPUT_CHARS."""
     if isinstance(value, str):
         yield value[:MAX_INPUT_CHARS]
     elif isinstance(value, dict | list):

@@ -19,8 +19,7 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# How much is read of the ends of the session's and its agents' transcripts; maximum number of
-# calls.
+# How much is read of the ends of the session's and its agents' transcripts; maximum of calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
 # The client's result for a command that it moves to the background, and its message of the pass.
@@ -32,14 +31,12 @@ _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
 
 class Made(NamedTuple):
-    """A tool call with its folder and its result. The call that is about to be made has neither an
-    id nor a result. `is_over` is True for a command that has passed in the background.
-    """
+    """A tool call with its folder and its result."""
 
-    use: ToolUse
+    use: ToolUse  # without an id if the call is about to be made
     folder: str
     result: ToolResult | None = None
-    is_over: bool = False
+    is_over: bool = False  # the command has passed in the background
 
     @property
     def line(self) -> str:

@@ -1,6 +1,6 @@
 """The records of a session block: read from the memory and ranked."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from memory_fabric.ids import timestamp
 from memory_fabric.language.times import parsed
@@ -35,18 +35,24 @@ OPEN_FOR_SESSIONS = 3
 def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
-    """Return the records of a memory that are valid at `now` (ISO 8601), the best of each kind
-    first. Records in `left_out` or `seen` by the session are omitted. `rules` include pinned
-    records of other types; `known` are the user's facts and the last week's fixes; `others` come
-    from a shared journal; `more` counts the rules and decisions that did not fit.
+    """Return the records that are valid at `now` (ISO 8601), the best of each kind first, without
+    those in `left_out` or `seen`. `rules` include pinned records of other types; `known` are the
+    user's facts and the last week's fixes; `more` counts the rules and decisions that did not fit.
     """
-    records_read = [*_own(memory), *_open(memory, "<>")]
+    # The newest lasting records and facts; at the limit also pinned and the user's records.
+    values = (*STANDING_TYPES, OTHERS)
+    records_read = memory.find_records(_OWN, values, MAX_READ)
+    for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
+        records_read += memory.find_records(f"{_OWN} AND {part}", values, MAX_READ)
+    records_read += _open(memory, "<>")
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
-    newer = _newer(memory, current)
+    # Newer records that contradict these are shown, too. For the ranking, such a record gets the
+    # older record's type, so that it is listed first.
+    stated = {record.id: stated_at(record) for record in current}
+    newer = memory.find_records(*records.contradicting_any(list(stated))) if stated else []
+    newer = [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
     current += newer
-    # A record that contradicts an older record gets the older record's type for the ranking, so
-    # that it is listed first.
     kinds = {r.id: r.type for r in current}
     kinds |= {r.id: next(kinds[id_] for id_ in contradicted(r) if id_ in kinds) for r in newer}
     best = session_block.ranked(current, sightings)
@@ -98,25 +104,6 @@ def _open(memory: Memory, sign: str) -> list[Record]:
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
-
-
-def _own(memory: Memory) -> list[Record]:
-    """Return the newest lasting records and facts; at the limit, add pinned and user records."""
-    values = (*STANDING_TYPES, OTHERS)
-    records_read = memory.find_records(_OWN, values, MAX_READ)
-    if len(records_read) == MAX_READ:
-        for part in ("pinned = 1", "trust = 'user'"):
-            records_read += memory.find_records(f"{_OWN} AND {part}", values, MAX_READ)
-    return records_read
-
-
-def _newer(memory: Memory, standing: Sequence[Record]) -> list[Record]:
-    """Return newer records that contradict these, so that an outdated record is not shown alone."""
-    if not standing:
-        return []
-    stated = {record.id: stated_at(record) for record in standing}
-    newer = memory.find_records(*records.contradicting_any(list(stated)))
-    return [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
 
 
 def _fixes(memory: Memory, now: str) -> list[Record]:

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 from memory_fabric import events
 from memory_fabric.errors import BadInput
-from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_output
+from memory_fabric.hooks.reply import MAX_INPUT_BYTES, read_input, write_reply
 from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import quick_counts
 
-# The maximum time for the status line, in seconds of wall-clock time.
-MAX_S = 1.5
+MAX_S = 1.5  # the maximum time for the status line, in seconds of wall-clock time
 MAX_NAME_CHARS = 40
 NAME = "memory"
 
@@ -41,7 +40,7 @@ def main() -> None:
         line = ""
     finally:
         try:
-            write_output(f"{line}\n".encode("utf-8", "replace"))
+            write_reply(f"{line}\n".encode("utf-8", "replace"))
         finally:
             os._exit(0)
 
@@ -60,8 +59,7 @@ def status_line(given: bytes, environ: Mapping[str, str]) -> str:
     settings = switches.settings_of(environ)
     project = identity.identify(os.path.realpath(folder))
     id_ = registry_file.place_owner(registry_file.read_registry(settings.home), project)
-    is_on = switches.state(settings.home, id_)
-    if not (settings.reads and is_on["read"]):
+    if not (settings.reads and switches.state(settings.home, id_)["read"]):
         return f"{NAME} off"
     name = "".join(char for char in project.name if char.isprintable())[:MAX_NAME_CHARS]
     session = raw.get("session_id")

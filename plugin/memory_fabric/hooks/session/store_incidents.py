@@ -10,7 +10,7 @@ from memory_fabric.capture.notes.typed import typed_words
 from memory_fabric.capture.remember import kind_of
 from memory_fabric.clients.transcript import Turn
 from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, failed_calls
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import Payload, Provenance, Record
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.rules.commands import MAX_READ_CHARS
 from memory_fabric.store import records
@@ -35,9 +35,8 @@ def keep_incidents(
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
     """Store the fixes in these turns; return the session's notes with the commands that still fail.
-    `noted` are fixes that the assistant noted. Each gets the evidence of its failure, for which no
-    other record is made. A fix is only a candidate until its command has passed, and again if a
-    failure that the session had fixed returns.
+    Each fix in `noted` gets the evidence of its failure. A fix is only a candidate until its
+    command has passed, and again if a failure that the session had fixed returns.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -83,9 +82,8 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return the commands with their outcomes, the changed files and the messages, in order.
-    `calls` are earlier commands without a result (id to command and folder); the commands that
-    still have no result are returned too.
+    """Return the commands with their outcomes, the changed files and the messages, in order, and
+    commands (id to command and folder) without a result, which `calls` had before.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -107,21 +105,17 @@ def steps_in(
         for result in turn.results:
             command, place = waiting.pop(result.tool_use_id, ("", ""))
             if command:
-                step = incidents.Step(command, result.is_error, result.text, place=place)
-                steps.append(step)
+                steps.append(incidents.Step(command, result.is_error, result.text, place=place))
     return steps, dict(list(waiting.items())[-MAX_CALLS:])
 
 
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix that a note gives for a failure: the only note if `is_only`, otherwise the
-    note that shares most words with the failure's cause and evidence; None if it shares too few.
-    """
+    """Return the fix noted for a failure: the only one if `is_only`, else the most similar."""
     if is_only:
         return noted[0] if noted else None
-    evidence = incidents.evidence_of(failure)
-    of_failure = set(terms(f"{failure.cause} {evidence}"))
+    of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))
     shared = [len(of_failure.intersection(terms(note.what))) for note in noted]
     best = max(shared, default=0)
     return noted[shared.index(best)] if best >= MIN_SHARED_TERMS else None
@@ -130,10 +124,7 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Turn fixes of a failure whose command has not passed into candidates: the fix in `noted`,
-    from which it is removed, and the session's fixes of the same error. The user's own fixes are
-    not changed.
-    """
+    """Make a failure's fixes, except the user's own, candidates until its command has passed."""
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
         noted.remove(note)
@@ -172,14 +163,11 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
     return {}
 
 
-def _add_evidence(
-    context: RequestContext, note: Record, known: Mapping[str, Any], by: Provenance
-) -> None:
+def _add_evidence(context: RequestContext, note: Record, known: Payload, by: Provenance) -> None:
     """Add `known` evidence of the failure to a note's record; keep the evidence that it has."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
-    if not evidence or evidence == dict(note.evidence):
-        return
-    _put(context, note._replace(evidence=evidence), by)
+    if evidence and evidence != dict(note.evidence):
+        _put(context, note._replace(evidence=evidence), by)
 
 
 def _with_commit(context: RequestContext, evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,13 +28,8 @@ from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
 # The type of a candidate, by the kind of cue in its sentence.
-HEARD_TYPES = {
-    "rule": "constraint",
-    "correction": "constraint",
-    "choice": "decision",
-    "change": "decision",
-    "person": "note",
-}
+HEARD_TYPES = dict.fromkeys(("rule", "correction"), "constraint")
+HEARD_TYPES |= dict.fromkeys(("choice", "change"), "decision") | {"person": "note"}
 MAX_EARLIER = 40
 
 
@@ -50,14 +45,11 @@ def take(
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
-    the results that are new to the session, also in `into`, even if the time runs out before the
-    last note. `at` is the time of the texts if they are older; `before` is the assistant's message
-    before the turn's prompt. The next prompt of the session shows the results to the assistant.
+    the results that are new to the session, also in `into`, even if the time runs out. `at` is the
+    time of older texts; `before` is the assistant's message before the turn's prompt.
     """
-    if context.memory.settings.notes == "off":
-        return []
-    texts = [text for text in texts if may_hold(text)]
     settings = context.memory.settings
+    texts = [text for text in texts if settings.notes != "off" and may_hold(text)]
     if not texts or not trust_for(settings, "user"):
         return []
     prompts_typed = said_by_user(context.memory, session, until=until)
@@ -67,8 +59,7 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # The feedback is for this session's assistant, and notices of closed records for later
-        # sessions.
+        # The feedback is for this session's assistant, notices of closed records for later ones.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -91,9 +82,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Set the origin of each staged prompt from its transcript entry, and give records of a typed
-    prompt the user's trust. With `again`, entries may also belong to prompts whose origin is
-    already set.
+    """Set the origin of each staged prompt from its transcript entry, and give records of typed
+    ones the user's trust. With `again`, an entry may belong to a prompt with a known origin.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -108,7 +98,7 @@ def settle(
         unmatched.remove(entry)
         if prompt.origin != prompts.STAGED:
             continue
-        _trust_by(context, session, prompt, is_typed=entry.origin == prompts.TYPED)
+        _trust_by(context, session, prompt, typed=entry.origin == prompts.TYPED)
         prompts.settle(database, prompt, entry.origin)
 
 
@@ -117,9 +107,7 @@ def stored_prompt(entry: Turn) -> str:
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
 
 
-def _trust_by(
-    context: RequestContext, session: str, prompt: prompts.Prompt, is_typed: bool
-) -> None:
+def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typed: bool) -> None:
     """Remove the mark "staged" from a prompt's records; if typed, give them the user's trust."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
@@ -128,13 +116,13 @@ def _trust_by(
         by = Provenance("prompt", trust="user", session=record.session, domain=record.domain)
         evidence = {key: value for key, value in record.evidence.items() if key != models.STAGED}
         settled = record._replace(evidence=evidence)
-        if is_typed:
+        if typed:
             more = USER_NOTE - NOTE if notes.NOTED in evidence else 0.0
             confidence = min(1.0, record.confidence + more)
             settled = settled._replace(trust="user", confidence=confidence)
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
-    if is_typed and not marked and may_hear(prompt.text):
+    if typed and not marked and may_hear(prompt.text):
         from memory_fabric.hooks.session.heard import store_stated  # late: seldom needed
 
         # A staged prompt can neither restore a forgotten record nor raise a record's trust.
@@ -144,16 +132,13 @@ def _trust_by(
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[protocol.Kept], before: str = ""
 ) -> None:
-    """Store the user's statements of this turn as candidates, unless the assistant made a note.
-    `before` is the assistant's last message before the prompt.
-    """
+    """Store the user's statements of this turn as candidates, unless the assistant made a note."""
     memory, database = context.memory, context.memory.session_database()
     waiting = prompts.unanswered(database, session)
     if not waiting:
         return
     prompts.mark_answered(database, waiting)
-    is_noted = any(one.record or one.replaced for one in kept)
-    if is_noted or not is_checked(memory.settings):
+    if any(one.record or one.replaced for one in kept) or not is_checked(memory.settings):
         return
     from memory_fabric.capture.prompts import heard, said_again, stated  # late: seldom needed
 
