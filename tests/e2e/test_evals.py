@@ -1,7 +1,8 @@
-"""The cases of evals/ in the real client, with a stub in place of the model."""
+"""The cases of evals/, with a stub as the model: one in the real client, all in process."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from command_line import run_here
 from e2e.harness.home import REPOSITORY, Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script, call
@@ -99,6 +101,75 @@ def evaluate(case: Case, root: Path, plugin: Path) -> Evaluated:
     return Evaluated({arm: run for arm, [run] in result["arms"].items()}, sent)
 
 
+def _seed() -> Any:
+    """The module that settles a case's points."""
+    spec = importlib.util.spec_from_file_location("seed", REPOSITORY / "evals/lib/seed.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Past(_seed().Past):  # type: ignore[misc]
+    """The past sessions of a case, whose hooks run in this process."""
+
+    def _fire(self, event: str, **fields: object) -> str:
+        return str(self.reply(event, **fields).get("systemMessage", ""))
+
+    def reply(self, event: str, **fields: object) -> dict[str, Any]:
+        """Return what the hooks answer to an event."""
+        given = {
+            "hook_event_name": event,
+            "session_id": self._id,
+            "transcript_path": self._transcript,
+            "cwd": self._workspace,
+            **fields,
+        }
+        done = run_here(("hook",), self._environ, Path(self._workspace), json.dumps(given))
+        reply: dict[str, Any] = json.loads(done.out or "{}")
+        return reply
+
+    def evaluated(self, prompt: str) -> str:
+        """Return what hooks tell the model of a later session, which is as a run has it."""
+        self._id = "evaluated"
+        self._transcript = f"{self._transcripts}/evaluated.jsonl"
+        del self._environ["CLAUDE_CODE_SESSION_ATTENDED"]
+        self._environ["CLAUDE_CODE_DISABLE_CLAUDE_MDS"] = "1"
+        start = self.reply("SessionStart", source="startup")
+        self._write("user", prompt)
+        replies = (start, self.reply("UserPromptSubmit", prompt=prompt))
+        return "".join(
+            r.get("hookSpecificOutput", {}).get("additionalContext", "") for r in replies
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """A grader of a case: the file that it looks at, and the form that must be there or not."""
+
+    path: str
+    pattern: str
+    wanted: bool
+
+    def passes(self, content: str) -> bool:
+        """True if the client would pass a file with this content."""
+        return bool(re.search(self.pattern, content)) is self.wanted
+
+
+def graders(case: Case) -> dict[str, Grader]:
+    """Return the graders of a case by name; each is a regular expression."""
+    found = {}
+    for page in (REPOSITORY / "evals" / case.name / "graders").glob("*.md"):
+        text = page.read_text("utf-8")
+        [(path, pattern, match)] = re.findall(
+            r"\A---\ntype: regex\ntarget: {source: file, path: (\S+)}\n"
+            r"pattern: '([^'\n]+)'\n(match: not_contains\n)?---\n\Z",
+            text,
+        )
+        found[page.stem] = Grader(path, pattern, not match)
+    return found
+
+
 def test_every_eval_case_is_tested() -> None:
     names = {path.parent.name for path in (REPOSITORY / "evals").glob("*/case.yaml")}
 
@@ -106,10 +177,34 @@ def test_every_eval_case_is_tested() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_case_is_told_what_its_points_settle(case: Case, tmp_path: Path) -> None:
+    folder = REPOSITORY / "evals" / case.name
+    (tmp_path / "home/cwd").mkdir(parents=True)
+    past = Past(str(tmp_path / "home"), str(tmp_path / "home/cwd"))
+    points = [line.split(" | ") for line in (folder / "points.txt").read_text("utf-8").splitlines()]
+
+    notices = [past.session(said, noted) for said, noted in points]
+    told = past.evaluated((folder / "prompt.md").read_text("utf-8"))
+
+    assert ["remembered" in notice for notice in notices] == [True] * len(points)
+    assert case.told in "".join(blocks(told))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_grader_passes_the_right_file_and_fails_the_wrong_one(case: Case) -> None:
+    found = graders(case)
+
+    assert found and {grader.path for grader in found.values()} == {case.path}
+    assert [grader.passes(case.right) for grader in found.values()] == [True] * len(found)
+    assert [grader.passes(case.wrong) for grader in found.values()] == [False] * len(found)
+
+
 def test_memory_reaches_the_model_only_with_the_plugin_and_graders_judge_correctly(
-    case: Case, tmp_path: Path, marketplace: Path
+    tmp_path: Path, marketplace: Path
 ) -> None:
-    graders = {path.stem for path in (REPOSITORY / "evals" / case.name / "graders").glob("*.md")}
+    """The case has a grader of either kind: a form that must be there, and one that must not."""
+    [case] = [case for case in CASES if case.name == "superseded"]
+    assert {grader.wanted for grader in graders(case).values()} == {True, False}
 
     evaluated = evaluate(case, tmp_path, marketplace)
 
@@ -120,5 +215,5 @@ def test_memory_reaches_the_model_only_with_the_plugin_and_graders_judge_correct
     assert case.told not in without and "memory-fabric" not in without
     assert [run["error"] for run in evaluated.arms.values()] == [None, None]
     # The stub writes the right file only where it was told.
-    assert evaluated.verdicts("with") == dict.fromkeys(graders, True)
-    assert evaluated.verdicts("without") == dict.fromkeys(graders, False)
+    assert evaluated.verdicts("with") == dict.fromkeys(graders(case), True)
+    assert evaluated.verdicts("without") == dict.fromkeys(graders(case), False)
