@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from e2e.harness.home import Home, clone
+from e2e.harness.home import REPOSITORY, Home, clone
 
 
 @pytest.fixture(scope="session")
@@ -18,10 +20,20 @@ def marketplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def installed_home(tmp_path_factory: pytest.TempPathFactory, marketplace: Path) -> Iterator[Home]:
-    """A home with the plugin installed by the client, which others are copied from."""
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package that the script makes of this checkout, which is its own marketplace."""
+    target = tmp_path_factory.mktemp("package") / "memory-fabric"
+    script = str(REPOSITORY / "scripts/package")
+    done = subprocess.run([sys.executable, script, target], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="session")
+def installed_home(tmp_path_factory: pytest.TempPathFactory, packaged: Path) -> Iterator[Home]:
+    """A home with the package installed by the client, which others are copied from."""
     home = Home(tmp_path_factory.mktemp("installed") / "machine")
-    home.install(marketplace)
+    home.install(packaged)
     yield home
     home.close()
 

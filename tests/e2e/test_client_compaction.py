@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import Result, blocks, injected
-from e2e.harness.script import Script, call
+from e2e.harness.result import blocks, injected
+from e2e.harness.script import call
 
 pytestmark = pytest.mark.e2e
 
@@ -25,45 +25,40 @@ LONG = TASK + " Mind all of these points. " + "Read row by row and column by col
 
 
 @pytest.fixture(scope="module")
-def importer(shared_home: Callable[[], Home]) -> Result:
-    """A session that writes a file for its task, is nodded to, and is compacted."""
+def compacted(shared_home: Callable[[], Home]) -> list[str]:
+    """The last request after each of three compactions: of a session that decides, writes a file
+    for its task and is nodded to; at once again; after a long task.
+    """
     home = shared_home()
     path = home.project / "importer.py"
-    script = Script(
-        prompts=(TASK, "continue", "And the tests?", "yes", COMPACT, "Go on."),
-        main=(call("Write", {"file_path": str(path), "content": "rows = []\n"}), "Written."),
-    )
-    session = home.session(script)
-    assert path.exists()
-    return session
-
-
-@pytest.fixture(scope="module")
-def compacted(shared_home: Callable[[], Home]) -> list[str]:
-    """The last request after each of three compactions, the third after a long task."""
+    write = call("Write", {"file_path": str(path), "content": "rows = []\n"})
     again = (COMPACT, "Go on.")
-    with shared_home().open() as session:
+    with home.open() as session:
         session.say(DECISION, NOTED)
-        session.say(TASK)
+        session.say(TASK, write, "Written.")
+        for prompt in ("continue", "And the tests?", "yes"):
+            session.say(prompt)
         texts = []
         for prompts in (again, again, (LONG, *again)):
             *_, last = [session.say(prompt) for prompt in prompts]
             texts.append(last[-1].text)
         result = session.end()
-    assert len(result.requests("compact")) == 3
+    assert path.exists() and len(result.requests("compact")) == 3
     return texts
 
 
-def test_after_a_compaction_the_task_is_restored_and_not_a_later_assent(importer: Result) -> None:
-    [restored] = injected(importer.main_texts[-1], "SessionStart")
+def test_after_a_compaction_the_task_is_restored_and_not_a_later_assent(
+    compacted: list[str],
+) -> None:
+    [restored] = injected(compacted[0], "SessionStart")
 
     assert f"Task the user had asked for: {TASK}" in restored
     assert "Asked after that: And the tests?" in restored
     assert len(restored) <= 3000
 
 
-def test_after_a_compaction_the_files_being_changed_are_restored(importer: Result) -> None:
-    [restored] = injected(importer.main_texts[-1], "SessionStart")
+def test_after_a_compaction_the_files_being_changed_are_restored(compacted: list[str]) -> None:
+    [restored] = injected(compacted[0], "SessionStart")
 
     assert "importer.py" in restored
 

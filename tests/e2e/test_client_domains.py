@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -24,6 +25,7 @@ isolate = true
 agents = ["code-critic"]
 isolate = true
 """
+AGENTS = ("legal-advisor", "code-critic")
 LAW = "Noted decision: Retention lasts ten years. Why: the tax office asks for it."
 CODE = "Noted decision: Retention lasts ten days. Why: the disks are small."
 TASK = "How long does retention last? Say what we decided about retention."
@@ -33,39 +35,39 @@ QUESTION = {"query": "how long does retention last"}
 CONTRACTS = {"text": "Contracts are signed in blue ink.", "domain": "review"}
 
 
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """A home with two isolated types of agents, and each agent's requests when it was asked."""
+
+    home: Home
+    asked: dict[str, list[Request]]
+
+
 @pytest.fixture(scope="module")
-def isolated(shared_home: Callable[[], Home]) -> Home:
-    """A home with two isolated types of agents, each of which has ended with what it found."""
+def isolated(shared_home: Callable[[], Home]) -> Isolated:
+    """A session in which each agent ends with a finding, calls `recall`, and one keeps a note."""
     home = shared_home()
     folder = home.project / ".claude/agents"
     folder.mkdir(parents=True)
-    for name in ("legal-advisor", "code-critic"):
+    for name in AGENTS:
         text = f"---\nname: {name}\ndescription: a {name}\n---\nYou do your work.\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     home.memory.mkdir(parents=True, exist_ok=True)
     (home.memory / "config.toml").write_text(ATTENDED + WALLS, encoding="utf-8")
-    with home.open(Script(subagent=(LAW, CODE))) as session:
-        for agent in ("legal-advisor", "code-critic"):
-            session.say("Please have it looked into.", delegate("Look into it.", agent), "Thanks.")
-        session.end()
-    return home
-
-
-@pytest.fixture(scope="module")
-def asked(isolated: Home) -> dict[str, list[Request]]:
-    """Return each agent's requests in a session with calls of `recall`; one kept a note."""
     recall, remember = call(PREFIX + "recall", QUESTION), call(PREFIX + "remember", CONTRACTS)
-    script = Script(env=LISTED, subagent=(recall, "Done.", recall, "Done.", remember, "Done."))
-    with isolated.open(script) as session:
+    answers = (LAW, CODE, recall, "Done.", recall, "Done.", remember, "Done.")
+    with home.open(Script(env=LISTED, subagent=answers)) as session:
         until_offered(session)
-        sent = {
+        for agent in AGENTS:
+            session.say("Please have it looked into.", delegate("Look into it.", agent), "Thanks.")
+        asked = {
             agent: session.say("Please have it looked into.", delegate(TASK, agent), "It was done.")
-            for agent in ("legal-advisor", "code-critic")
+            for agent in AGENTS
         }
-        noting = delegate("Note how contracts are signed.", "legal-advisor")
+        noting = delegate("Note how contracts are signed.", AGENTS[0])
         session.say("Please have it noted.", noting, "It was done.")
         session.end()
-    return sent
+    return Isolated(home, asked)
 
 
 def told_and_answered(sent: list[Request]) -> tuple[str, str]:
@@ -76,8 +78,10 @@ def told_and_answered(sent: list[Request]) -> tuple[str, str]:
 
 
 def test_two_isolated_agents_get_different_memories_for_the_same_prompt(
-    asked: dict[str, list[Request]],
+    isolated: Isolated,
 ) -> None:
+    asked = isolated.asked
+
     told, answer = told_and_answered(asked["legal-advisor"])
     assert "ten years" in told and "ten days" not in told
     assert "[Domain-Filtered Memory (expert_domain=legal)]" in told
@@ -87,16 +91,19 @@ def test_two_isolated_agents_get_different_memories_for_the_same_prompt(
     assert "ten days" in answer and "ten years" not in answer
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_memory_that_an_isolated_agent_stores_by_a_tool_is_in_its_domain(isolated: Home) -> None:
-    kept_in = rows(isolated, "SELECT domain FROM records WHERE what LIKE '%blue ink%'")
+def test_a_memory_that_an_isolated_agent_stores_by_a_tool_is_in_its_domain(
+    isolated: Isolated,
+) -> None:
+    kept_in = rows(isolated.home, "SELECT domain FROM records WHERE what LIKE '%blue ink%'")
 
     assert kept_in == [("legal",)]
 
 
-def test_a_session_that_runs_as_an_isolated_agent_sees_its_domain_only(isolated: Home) -> None:
+def test_a_session_that_runs_as_an_isolated_agent_sees_its_domain_only(
+    isolated: Isolated,
+) -> None:
     script = Script(env=LISTED, arguments=("--agent", "legal-advisor"))
-    with isolated.open(script) as session:
+    with isolated.home.open(script) as session:
         until_offered(session)
         session.say(TASK, call(PREFIX + "recall", QUESTION), "Done.")
         result = session.end()

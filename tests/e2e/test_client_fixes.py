@@ -11,23 +11,35 @@ from e2e.harness.home import Home
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import call
 from e2e.harness.stub import Request
+from e2e.harness.wire import Turn
 
 pytestmark = pytest.mark.e2e
 
+# Three scripts, each with a failure of its own and the fix that is noted for it.
 FIX = 'deploy.sh stops with "force_https is not allowed" when a handler is set; use handler none'
-SCRIPT = (
-    "[ ! -e mended ] || exit 0\necho 'Error: force_https is not allowed for shop-web'\nexit 3\n"
-)
-DEPLOY = call("Bash", {"command": "sh ./deploy.sh", "description": "Deploy"})
-HIDDEN = call("Bash", {"command": "sh ./deploy.sh | tail -5", "description": "Deploy"})
-MEND = call("Bash", {"command": "touch mended", "description": "Mend"})
-OTHER = call("Bash", {"command": "echo 'Error: unauthorized'; exit 4", "description": "Push"})
-MARK = "(deploy.sh has changed since)"
+PIPED_FIX = 'build.sh stops with "lockfile is frozen" when a package is new; run it with --update'
+CHANGED_FIX = 'seed.sh stops with "seed_lock is held" when a worker is up; stop the worker first'
+FAILURES = {
+    "deploy.sh": "force_https is not allowed for shop-web",
+    "build.sh": "lockfile is frozen at shop-web",
+    "seed.sh": "seed_lock is held by shop-web",
+}
+MARK = "(seed.sh has changed since)"
+
+
+def text_of(failure: str) -> str:
+    """A script that fails until it is mended."""
+    return f"[ ! -e mended ] || exit 0\necho 'Error: {failure}'\nexit 3\n"
+
+
+def shell(command: str) -> Turn:
+    """A turn in which the model runs a command."""
+    return call("Bash", {"command": command, "description": "work"})
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A session that notes a fix, and later ones; the requests after each failing command."""
+    """A session that notes fixes, and a later one; the requests after each failing command."""
 
     before: Result
     other: list[Request]
@@ -39,34 +51,34 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(shared_home: Callable[[], Home]) -> Story:
-    """Four sessions of one user in one project."""
+    """Two sessions of one user in one project; a script is changed between them."""
     home = shared_home()
     home.attend()
-    script = home.project / "deploy.sh"
-    script.write_text(SCRIPT)
+    for name, failure in FAILURES.items():
+        (home.project / name).write_text(text_of(failure))
     with home.open() as session:
-        session.say("Deploy it.", DEPLOY, MEND, DEPLOY, f"It works now.\n\nNoted fix: {FIX}.")
+        run = [shell(f"sh ./{name}") for name in FAILURES]
+        noted = "\n".join(f"Noted fix: {fix}." for fix in (FIX, PIPED_FIX, CHANGED_FIX))
+        session.say("Deploy it.", *run, shell("touch mended"), *run, f"It works now.\n\n{noted}")
         before = session.end()
     (home.project / "mended").unlink()
+    with (home.project / "seed.sh").open("a") as file:
+        file.write("# by hand\n")
     with home.open() as session:
-        other = session.say("Push it.", OTHER, "No.")
-        failing = session.say("Go ahead.", DEPLOY, "I see.")
-        again = session.say("Once more.", DEPLOY, "I see.")
-        session.end()
-    with home.open() as session:
-        hidden = session.say("Go ahead.", HIDDEN, "I see.")
-        session.end()
-    script.write_text(f"{SCRIPT}# by hand\n")
-    with home.open() as session:
-        changed = session.say("Go ahead.", DEPLOY, "I see.")
+        unknown = shell("echo 'Error: unauthorized'; exit 4")
+        other = session.say("Push it.", unknown, "No.")
+        failing = session.say("Go ahead.", shell("sh ./deploy.sh"), "I see.")
+        again = session.say("Once more.", shell("sh ./deploy.sh"), "I see.")
+        hidden = session.say("Go ahead.", shell("sh ./build.sh | tail -5"), "I see.")
+        changed = session.say("Go ahead.", shell("sh ./seed.sh"), "I see.")
         session.end()
     return Story(before, other, failing, again, hidden, changed)
 
 
-def told(requests: list[Request]) -> list[str]:
-    """The lines that tell the fix at a failure; the last request holds the whole conversation."""
+def told(requests: list[Request], fix: str = FIX) -> list[str]:
+    """The lines that tell a fix at a failure; the last request holds the whole conversation."""
     at_failures = [block for block in blocks(requests[-1].text) if "about this failure" in block]
-    return [line for block in at_failures for line in block.splitlines() if FIX[:40] in line]
+    return [line for block in at_failures for line in block.splitlines() if fix[:40] in line]
 
 
 def test_a_failing_command_is_given_its_known_fix_with_the_result(story: Story) -> None:
@@ -77,7 +89,7 @@ def test_a_failing_command_is_given_its_known_fix_with_the_result(story: Story) 
 
 def test_a_different_failure_or_a_project_without_fixes_gets_no_fix(story: Story) -> None:
     assert told(story.other) == []
-    assert not any("force_https" in block for block in blocks(story.before.all_text))
+    assert not any("about this failure" in block for block in blocks(story.before.all_text))
 
 
 def test_a_fix_is_shown_once_per_session(story: Story) -> None:
@@ -85,10 +97,10 @@ def test_a_fix_is_shown_once_per_session(story: Story) -> None:
 
 
 def test_a_pipe_does_not_hide_a_failure(story: Story) -> None:
-    assert len(told(story.hidden)) == 1
+    assert len(told(story.hidden, PIPED_FIX)) == 1
 
 
 def test_a_fix_is_flagged_when_its_file_has_changed(story: Story) -> None:
-    [line] = told(story.changed)
+    [line] = told(story.changed, CHANGED_FIX)
 
     assert line.endswith(MARK)

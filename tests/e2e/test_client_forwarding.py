@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import blocks
+from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script
 from e2e.harness.tiers import rows
 from memory_fabric.store.queues import spool
@@ -19,13 +20,14 @@ from waiting import GIVE_UP_S, until
 pytestmark = pytest.mark.e2e
 
 SAID = "Noted decision: PostgreSQL is used for the ledger. Why: analytics needs window functions."
+LATE = "Noted decision: RabbitMQ carries the order events. Why: the partners speak AMQP."
 COMPACTED = "The user decided to keep invoices for ten years because the tax office asks for it."
 COMPACT = "/compact keep it short"
 
 
 @contextmanager
-def server_of(home: Home, port: str = "0") -> Iterator[str]:
-    """The address of `memory-fabric serve` in this home's project."""
+def server_of(home: Home, port: str) -> Iterator[None]:
+    """Run `memory-fabric serve` in this home's project until the block ends."""
     process = subprocess.Popen(
         [str(home.program), "serve", "--port", port],
         env=home.environment({}),
@@ -35,7 +37,8 @@ def server_of(home: Home, port: str = "0") -> Iterator[str]:
     )
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().split()[-1].partition("/?")[0]
+        assert f":{port}/" in process.stdout.readline()
+        yield
     finally:
         process.terminate()
         process.communicate(timeout=GIVE_UP_S)
@@ -53,49 +56,53 @@ def states(home: Home) -> set[str]:
     return {state for (state,) in rows(home, "SELECT state FROM intake")}
 
 
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """The end of a session whose receiver came later, the number of events that waited for it,
+    and the receiver.
+    """
+
+    told: Result
+    waiting: int
+    receiver: Home
+
+
 @pytest.fixture(scope="module")
-def receiver(shared_home: Callable[[], Home]) -> Home:
-    """A home that was sent what a turn of another ended with, and a summary of a compaction."""
+def forwarded(shared_home: Callable[[], Home]) -> Forwarded:
+    """A home was sent what turns of another ended with, and a summary of a compaction."""
     sender, receiver = shared_home(), shared_home()
-    with server_of(receiver) as url:
-        script = Script(
-            prompts=(
-                "Which database do we take for the ledger?",
-                "How long do we keep invoices?",
-                COMPACT,
-            ),
-            main=(SAID,),
-            summary=f"<analysis>a thought</analysis><summary>{COMPACTED}</summary>",
-            env={"MEMORY_FABRIC_FORWARD_URL": url},
-        )
-        sender.session(script)
-        has_arrived(sender, receiver)
-    return receiver
+    port = str(free_port())
+    sender.extra["MEMORY_FABRIC_FORWARD_URL"] = f"http://127.0.0.1:{port}"
+    summary = f"<analysis>a thought</analysis><summary>{COMPACTED}</summary>"
+    with sender.open(Script(main=(LATE, SAID), summary=summary)) as session:
+        session.say("Which queue?")
+        waiting = len(spool.waiting(str(sender.memory)))
+        with server_of(receiver, port):
+            sender.fabric("sync")
+            has_arrived(sender, receiver)
+            session.say("Which database do we take for the ledger?")
+            session.say("How long do we keep invoices?")
+            session.say(COMPACT)
+            told = session.end()
+            has_arrived(sender, receiver)
+    return Forwarded(told, waiting, receiver)
 
 
-def test_the_receiver_can_recall_messages_forwarded_after_a_turn(receiver: Home) -> None:
+def test_the_receiver_can_recall_messages_forwarded_after_a_turn(forwarded: Forwarded) -> None:
+    receiver = forwarded.receiver
+
     assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
     later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
     assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
 
 
-def test_a_compaction_summary_is_forwarded_to_the_receiver(receiver: Home) -> None:
-    assert "tax office" in receiver.fabric("recall", "how long are invoices kept?")
+def test_a_compaction_summary_is_forwarded_to_the_receiver(forwarded: Forwarded) -> None:
+    assert "tax office" in forwarded.receiver.fabric("recall", "how long are invoices kept?")
 
 
 def test_an_unreachable_receiver_does_not_fail_the_session_and_is_sent_the_event_later(
-    shared_home: Callable[[], Home],
+    forwarded: Forwarded,
 ) -> None:
-    sender, receiver = shared_home(), shared_home()
-    port = str(free_port())
-    named = {"MEMORY_FABRIC_FORWARD_URL": f"http://127.0.0.1:{port}"}
-
-    told = sender.session(Script(prompts=("Which database?",), main=(SAID,), env=named))
-
-    assert told.complaints == []
-    assert len(spool.waiting(str(sender.memory))) == 1
-    with server_of(receiver, port):
-        sender.extra.update(named)
-        sender.fabric("sync")
-        has_arrived(sender, receiver)
-    assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
+    assert forwarded.told.complaints == []
+    assert forwarded.waiting == 1
+    assert "partners speak AMQP" in forwarded.receiver.fabric("recall", "RabbitMQ order events")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.harness.home import PLUGIN, Home, clone
+from e2e.harness.home import Home, clone
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
 from memory_fabric.setup import packages
@@ -25,11 +25,6 @@ pytestmark = pytest.mark.e2e
 DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
 TOOLS = "mcp__plugin_memory-fabric_memory__"
 QUESTION = "Which database should the analytics service talk to?"
-USERS_SETTINGS = {
-    "permissions": {"allow": ["Bash(ls:*)"]},
-    "env": {"EDITOR": "vi"},
-    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
-}
 
 
 @pytest.fixture
@@ -43,12 +38,6 @@ def slow_index() -> Iterator[str]:
     """The address of a package index that takes every call and answers none."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/simple"
-
-
-def uninstall(home: Home) -> None:
-    """Take the plugin and its marketplace away, the way README says."""
-    home.claude("plugin", "uninstall", PLUGIN)
-    home.claude("plugin", "marketplace", "remove", PLUGIN.partition("@")[2])
 
 
 def servers(result: Result) -> list[dict[str, str]]:
@@ -77,37 +66,15 @@ def test_opening_a_clone_of_this_project_registers_no_server(home: Home, marketp
     home.project = marketplace
 
     listed = home.claude("mcp", "list").splitlines()
-    checks = by_name(home.fabric("doctor", "--json"))
+    checks = by_name(home.runs("doctor", "--json"))
 
     [server] = [line for line in listed if "bin/memory-fabric" in line]
     assert server.startswith("plugin:memory-fabric:memory:")
     assert checks["servers"]["state"] == "ok"
 
 
-def test_hooks_recall_without_a_network(new_home: Callable[[], Home], closed_port: str) -> None:
-    home = new_home()
-    home.extra.update(
-        HTTP_PROXY=closed_port,
-        HTTPS_PROXY=closed_port,
-        NO_PROXY="127.0.0.1",
-        PIP_CONFIG_FILE="/dev/null",
-        PIP_INDEX_URL=closed_port,
-        PIP_EXTRA_INDEX_URL="",
-        PIP_FIND_LINKS="",
-        PIP_RETRIES="0",
-        UV_DEFAULT_INDEX=closed_port,
-        UV_HTTP_RETRIES="0",
-        UV_OFFLINE="1",
-    )
-
-    home.session(Script(prompts=(DECISION,)))
-
-    assert recalled(home)
-    assert not home.installed
-
-
-def test_a_first_session_is_served_while_packages_are_still_being_installed(
-    new_home: Callable[[], Home], slow_index: str
+def test_a_first_session_is_served_while_packages_are_still_being_installed_and_one_offline(
+    new_home: Callable[[], Home], slow_index: str, closed_port: str
 ) -> None:
     home = new_home()
     home.extra.update(
@@ -126,6 +93,7 @@ def test_a_first_session_is_served_while_packages_are_still_being_installed(
         session.say("Please note how our gateway works.")
         session.queue(call(f"{TOOLS}search_nodes", {"query": "zephyr"}), "It terminates TLS.")
         session.say("Hello.")
+        session.say(DECISION)
         result = session.end()
 
     try:
@@ -136,6 +104,20 @@ def test_a_first_session_is_served_while_packages_are_still_being_installed(
         installer = int((home.data / "install.lock").read_text("utf-8"))
         os.killpg(installer, signal.SIGKILL)
 
+    home.extra.update(
+        HTTP_PROXY=closed_port,
+        HTTPS_PROXY=closed_port,
+        NO_PROXY="127.0.0.1",
+        PIP_INDEX_URL=closed_port,
+        PIP_EXTRA_INDEX_URL="",
+        PIP_RETRIES="0",
+        UV_DEFAULT_INDEX=closed_port,
+        UV_HTTP_RETRIES="0",
+        UV_OFFLINE="1",
+    )
+    assert recalled(home)
+    assert not home.installed
+
 
 @dataclass(frozen=True, slots=True)
 class Moved:
@@ -144,7 +126,6 @@ class Moved:
     home: Home
     source: str
     silent: Result
-    proven: dict[str, dict[str, str]]
     found: dict[str, dict[str, str]]
 
 
@@ -157,16 +138,15 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moved]:
     home.bring_packages()
     elsewhere = (folder / "clone").rename(folder / "moved")
     silent = home.session(Script(prompts=(DECISION,), main=("Understood.",)))
-    proven = home.fabric("doctor", "--prove", "--json", status=1)
     found = subprocess.run(
-        [elsewhere / "bin/memory-fabric", "doctor", "--json"],
+        [elsewhere / "bin/memory-fabric", "doctor", "--prove", "--json"],
         env=home.environment({}),
         cwd=home.project,
         capture_output=True,
         text=True,
     )
     assert found.returncode == 1, found.stderr
-    yield Moved(home, str(folder / "clone"), silent, by_name(proven), by_name(found.stdout))
+    yield Moved(home, str(folder / "clone"), silent, by_name(found.stdout))
     home.close()
 
 
@@ -176,7 +156,7 @@ def by_name(printed: str) -> dict[str, dict[str, str]]:
 
 
 def test_the_doctor_detects_a_moved_clone_although_the_client_reports_nothing(moved: Moved) -> None:
-    checks = moved.proven
+    checks = moved.found
 
     assert moved.silent.hooks == [] and moved.silent.complaints == []
     assert checks["plugin folder"]["state"] == checks["hooks ran"]["state"] == "fault"
@@ -191,23 +171,3 @@ def test_the_doctor_explains_how_to_repair_a_moved_clone(moved: Moved) -> None:
 
     assert moved.source in found["told"]
     assert moved.home.session(Script(prompts=("Hello.",))).hooks
-
-
-def test_uninstalling_restores_the_settings_and_keeps_the_memory(
-    empty_home: Home, marketplace: Path
-) -> None:
-    home = empty_home
-    home.config.mkdir()
-    (home.config / "settings.json").write_text(json.dumps(USERS_SETTINGS), encoding="utf-8")
-    home.install(marketplace)
-    home.bring_packages()
-    home.session(Script(prompts=(DECISION,)))
-
-    uninstall(home)
-
-    left_by_the_client: dict[str, object] = {"enabledPlugins": {}, "extraKnownMarketplaces": {}}
-    assert home.settings() == {**USERS_SETTINGS, **left_by_the_client}
-    assert list(home.memory.glob("projects/*/graph.db"))
-    home.install(marketplace)
-    home.bring_packages()
-    assert recalled(home)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from e2e.harness.home import Home
+from e2e.harness.home import PLUGIN, Home
 from e2e.harness.result import blocks, injected
 from e2e.harness.script import Script, delegate
 from e2e.harness.stub import Request
@@ -33,9 +33,12 @@ def promoted(shared_home: Callable[[], Home]) -> Home:
 
 @pytest.fixture(scope="module")
 def reviewed(promoted: Home) -> dict[str, list[Request]]:
-    """The requests of prompts after each of which a subagent of another type has a review."""
+    """The requests of questions, and of prompts after each of which another type of subagent has a
+    review.
+    """
     with promoted.open() as session:
-        sent = {
+        sent = {"questions": [*session.say(QUESTION), *session.say(QUESTION)]}
+        sent |= {
             agent_type: session.say(
                 "Please have the schema reviewed.", delegate(TASK, agent_type), "Reviewed."
             )
@@ -45,30 +48,31 @@ def reviewed(promoted: Home) -> dict[str, list[Request]]:
     return sent
 
 
-def test_a_decision_shown_by_memory_md_is_in_the_request_once(promoted: Home) -> None:
-    later = promoted.session(Script(prompts=(QUESTION, QUESTION)))
+def test_a_decision_shown_by_memory_md_is_in_the_request_once(
+    reviewed: dict[str, list[Request]],
+) -> None:
+    texts = [request.text for request in reviewed["questions"] if request.kind == "main"]
 
-    assert [text.count("PostgreSQL") for text in later.main_texts] == [1, 1]
-    assert blocks(later.main_texts[-1]) == []
+    assert [text.count("PostgreSQL") for text in texts] == [1, 1]
+    assert blocks(texts[-1]) == []
 
 
 @pytest.mark.parametrize(
-    "switch",
-    [
-        {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "yes"},
-        {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"},
-        {"CLAUDE_CODE_REMOTE": "true"},
-    ],
-    ids=lambda switch: str(*switch),
+    "switch", ["CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS"]
 )
 def test_the_session_start_shows_the_decision_if_the_client_does_not_show_memory_md(
-    promoted: Home, switch: dict[str, str]
+    promoted: Home, switch: str
 ) -> None:
-    later = promoted.session(Script(prompts=(QUESTION,), env=switch))
+    is_told_by_the_start(promoted, switch)
+
+
+def is_told_by_the_start(home: Home, switch: str) -> None:
+    """Assert that a session with this switch gets the decision by a hook, once."""
+    later = home.session(Script(prompts=(QUESTION,), env={switch: "yes"}))
 
     [told] = injected(later.main_texts[0], "SessionStart")
     assert "PostgreSQL" in told and later.main_texts[0].count("PostgreSQL") == 1
-    [native] = promoted.config.glob("projects/*/memory/MEMORY.md")
+    [native] = home.config.glob("projects/*/memory/MEMORY.md")
     assert "PostgreSQL" in native.read_text(encoding="utf-8")
 
 
@@ -86,14 +90,17 @@ def test_a_subagent_knows_the_decision_whether_or_not_it_gets_memory_md(
     assert last.text.count("PostgreSQL") == 1
 
 
-def test_uninstalling_keeps_the_decision_in_memory_md(
+def test_the_decision_survives_the_plugin_in_memory_md_and_for_the_next_installation(
     promoted: Home, new_home: Callable[[], Home]
 ) -> None:
     home = new_home()
     home.copy_with_project(promoted)
-    home.claude("plugin", "uninstall", "memory-fabric@memory-fabric")
+    home.claude("plugin", "uninstall", PLUGIN)
 
     later = home.session(Script(prompts=(QUESTION,)))
 
     assert "PostgreSQL" in later.main_texts[0]
     assert later.hooks == []
+    home.claude("plugin", "install", PLUGIN)
+    home.bring_packages()
+    is_told_by_the_start(home, "CLAUDE_CODE_REMOTE")

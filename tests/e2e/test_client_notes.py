@@ -194,16 +194,3 @@ def test_notes_off_applies_from_then_on_without_calling_the_model(story: Story) 
     assert any("notes are off in project" in notice for notice in blocked(story.correcting))
     assert PROTOCOL not in story.later.all_text
     assert LATE not in story.kept_later.told
-
-
-def test_a_session_in_print_mode_gets_no_protocol(home: Home) -> None:
-    script = Script(
-        prompts=("I'll run the server myself, don't start it.", COMPACT),
-        main=(ending(f"Noted rule: {RULE}. From: \"I'll run the server myself, don't start it\""),),
-    )
-
-    result = home.session(script)
-
-    assert PROTOCOL not in result.all_text and SUMMARY_REQUEST not in result.all_text
-    assert one(tiers(home), RULE).trust == "assistant"
-    assert tiers(home).notes == b""

@@ -12,6 +12,7 @@ from e2e.harness.home import Home
 from e2e.harness.result import Result, blocks, injected
 from e2e.harness.script import Script, delegate
 from e2e.harness.session import Session
+from e2e.harness.tiers import tiers
 
 pytestmark = pytest.mark.e2e
 
@@ -22,7 +23,7 @@ NOTED = (
 )
 QUESTION = "Which database should the analytics service talk to?"
 WHERE = "And where does the analytics DB run?"
-UNRELATED = "Please rename the button on the login page to Continue."
+REVIEW, TASK = "Please have the schema reviewed.", "Review the schema of the analytics DB."
 COMPACT = "/compact keep it short"
 
 
@@ -45,23 +46,12 @@ def days(shared_home: Callable[[], Home]) -> Days:
         subagent=("Noted decision: Flyway runs the migrations. Why: it is plain SQL.",),
     )
     first = home.session(script)
-    return Days(home, first, ask(home, QUESTION, QUESTION, WHERE, COMPACT, "Go on."))
-
-
-@pytest.fixture(scope="module")
-def beside(days: Days) -> Result:
-    """A session that begins with something else, and then has a subagent review the schema."""
-    script = Script(
-        prompts=(UNRELATED, "Please have the schema reviewed."),
-        main=("Done.", delegate("Review the schema of the analytics DB."), "It was reviewed."),
+    later = Script(
+        prompts=(QUESTION, QUESTION, WHERE, REVIEW, COMPACT, "Go on."),
+        main=("It does.", "It does.", "Here.", delegate(TASK), "It was reviewed."),
         subagent=("Looks fine.",),
     )
-    return days.home.session(script)
-
-
-def ask(home: Home, *prompts: str) -> Result:
-    """A session in which nothing the user or the model says names the decision."""
-    return home.session(Script(prompts=prompts))
+    return Days(home, first, home.session(later))
 
 
 def told_of(text: str) -> list[str]:
@@ -84,30 +74,12 @@ def test_a_decision_is_shown_once_per_session(days: Days) -> None:
     assert len(told_of(third)) == 1
 
 
-def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
-    home: Home,
-) -> None:
-    home.attend()
-    things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
-    things += " returns audit mail tax"  # more than the block has lines for
-    newer = [f"We decided to use queue-{t} for the {t} worker" for t in things.split()]
-    notes = [f'Noted decision: {n}. From: "{n}"' for n in newer]
-    answers = (NOTED, "\n".join(("Understood.\n", *notes)))
-    home.session(Script(prompts=(DECISION, ".\n\n".join(newer)), main=answers))
-
-    later = ask(home, "Please rename the login button.", QUESTION, QUESTION)
-
-    first, second, third = later.main_texts
-    assert "PostgreSQL" not in first
-    assert any("PostgreSQL" in told for told in injected(second, "UserPromptSubmit"))
-    assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
-
-
-def test_a_subagent_gets_the_decision_and_its_parent_gets_it_only_once(beside: Result) -> None:
-    [subagent] = beside.requests("subagent")
+def test_a_subagent_gets_the_decision_and_its_parent_gets_it_only_once(days: Days) -> None:
+    [subagent] = days.later.requests("subagent")
     briefed = injected(subagent.text, "SubagentStart")
     assert any("PostgreSQL" in block for block in briefed)
-    told = told_of(beside.main_texts[-1])
+    [reviewed] = [text for text in days.later.main_texts if "Looks fine." in text]
+    told = told_of(reviewed)
     assert len(told) == 1
     assert not set(told) & set(briefed)
 
@@ -129,24 +101,6 @@ def test_instructions_for_a_compaction_contain_only_the_users_own_words(days: Da
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
     assert blocks(instructions) == []
-
-
-def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(beside: Result) -> None:
-    first = beside.main_texts[0]
-
-    assert injected(first, "UserPromptSubmit") == []
-    assert len(blocks(first)) == 1
-
-
-def test_another_project_in_the_same_home_gets_no_memories(
-    days: Days, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(days.home, "project", days.home.root / "another-project")
-    days.home.project.mkdir()
-
-    later = ask(days.home, QUESTION)
-
-    assert "PostgreSQL" not in later.all_text
 
 
 def test_a_forked_session_recalls_the_decision(days: Days) -> None:
@@ -186,6 +140,5 @@ def test_two_concurrent_sessions_both_store_memories_without_loss(home: Home) ->
         results = (one.end(), other.end())
 
     assert [result.exit_code for result in results] == [0, 0]
-    [block] = blocks(ask(home, "Hello there.").main_texts[0])
-    missing = [c for c in left + right if c.split()[0] not in block]
-    assert missing == []
+    kept = "\n".join(tiers(home).told)
+    assert [choice for choice in left + right if choice not in kept] == []

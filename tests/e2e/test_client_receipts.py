@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from e2e.harness.home import Home
+from e2e.harness.result import Result, blocks, injected
 from e2e.harness.script import Script
 
 pytestmark = pytest.mark.e2e
@@ -20,23 +22,29 @@ NOTED = (
     'query load. From: "let\'s use PostgreSQL for the analytics DB"'
 )
 QUESTION = "Which database should the analytics service talk to?"
-UNRELATED = "Please rename the login button."
+UNRELATED = "Please rename the button on the login page to Continue."
 ANSWER = "The analytics service talks to PostgreSQL."
 
 
-def prove(home: Home) -> dict[str, dict[str, Any]]:
+def prove(home: Home, status: int = 0) -> dict[str, dict[str, Any]]:
     """Return the doctor's findings by name."""
-    return {
-        check["name"]: check for check in json.loads(home.fabric("doctor", "--prove", "--json"))
-    }
+    found = json.loads(home.runs("doctor", "--prove", "--json", status=status))
+    return {check["name"]: check for check in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A session that asked, one without hooks, and the doctor's findings before and after it."""
+
+    asking: Result
+    proven: dict[str, dict[str, Any]]
+    bare: Result
+    failed: dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def asked(shared_home: Callable[[], Home]) -> tuple[Home, str]:
-    """A home with a session that decided and one that asked, and the id of the latter.
-
-    Newer decisions keep the oldest out of the session block.
-    """
+def story(shared_home: Callable[[], Home]) -> Story:
+    """A session decides; newer decisions keep the oldest out of the session block of the next."""
     home = shared_home()
     home.attend()
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
@@ -45,8 +53,13 @@ def asked(shared_home: Callable[[], Home]) -> tuple[Home, str]:
     notes = [f'Noted decision: {n}. From: "{n}"' for n in newer]
     answers = (NOTED, "\n".join(("Understood.\n", *notes)))
     home.session(Script(prompts=(DECISION, ".\n\n".join(newer)), main=answers))
-    later = home.session(Script(prompts=(UNRELATED, QUESTION), main=("Done.", ANSWER)))
-    return home, later.session_id
+    asking = Script(prompts=(UNRELATED, QUESTION, QUESTION), main=("Done.", ANSWER))
+    later = home.session(asking)
+    proven = prove(home)
+    no_hooks = ("--settings", '{"disableAllHooks": true}')
+    bare = home.session(Script(prompts=(QUESTION,), arguments=no_hooks))
+    believe_otherwise(home)
+    return Story(later, proven, bare, prove(home, status=1))
 
 
 def believe_otherwise(home: Home) -> None:
@@ -62,15 +75,30 @@ def believe_otherwise(home: Home) -> None:
     connection.close()
 
 
-def test_a_prompt_that_was_given_a_memory_has_a_receipt(asked: tuple[Home, str]) -> None:
-    home, session = asked
+def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
+    story: Story,
+) -> None:
+    first, second, third = story.asking.main_texts
 
-    checks = prove(home)
+    assert "PostgreSQL" not in first
+    assert any("PostgreSQL" in told for told in injected(second, "UserPromptSubmit"))
+    assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
+
+
+def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(story: Story) -> None:
+    first = story.asking.main_texts[0]
+
+    assert injected(first, "UserPromptSubmit") == []
+    assert len(blocks(first)) <= 1
+
+
+def test_a_prompt_that_was_given_a_memory_has_a_receipt(story: Story) -> None:
+    checks = story.proven
 
     receipts = checks["receipts"]
-    assert " of 4 prompts were given memories" in receipts["told"]
+    assert " of 5 prompts were given memories" in receipts["told"]
     newest = receipts["details"][0]
-    assert f"session {session[:8]}, with a prompt: " in newest
+    assert f"session {story.asking.session_id[:8]}, with a prompt: " in newest
     assert "in each of 2 sessions" in checks["hooks ran"]["told"]
     assert "the transcripts show everything in the ledger" in checks["given and arrived"]["told"]
     assert checks["client version"]["state"] == checks["hooks"]["state"] == "ok"
@@ -78,20 +106,11 @@ def test_a_prompt_that_was_given_a_memory_has_a_receipt(asked: tuple[Home, str])
 
 
 def test_a_session_without_hooks_and_an_undelivered_memory_are_reported_as_faults(
-    asked: tuple[Home, str], new_home: Callable[[], Home]
+    story: Story,
 ) -> None:
-    home = new_home()
-    home.copy_with_project(asked[0])
-    home.bring_packages()
-    bare = home.session(
-        Script(prompts=(QUESTION,), arguments=("--settings", '{"disableAllHooks": true}'))
-    )
-    believe_otherwise(home)
+    checks = story.failed
 
-    failed = home.fabric("doctor", "--prove", "--json", status=1)
-
-    checks = {check["name"]: check for check in json.loads(failed)}
     assert checks["hooks ran"]["state"] == "fault"
-    assert f"1 of 3 sessions: {bare.session_id[:8]}" in checks["hooks ran"]["told"]
+    assert f"1 of 3 sessions: {story.bare.session_id[:8]}" in checks["hooks ran"]["told"]
     assert checks["given and arrived"]["state"] == "fault"
     assert "dead0" in checks["given and arrived"]["details"][0]

@@ -76,9 +76,10 @@ def said(home: Home, role: str, words: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """Sessions at which somebody sits, one after the other, and what was kept after some."""
+    """Sessions at which somebody sits: what was kept after nothing was stated, and after one
+    statement and one note.
+    """
 
-    silent: Result
     kept_of_silent: Tiers
     payroll: list[Path]
     stating: Result
@@ -93,15 +94,18 @@ def attended(shared_home: Callable[[], Home]) -> Attended:
     home.attend()
     (home.project / ".claude/commands").mkdir(parents=True)
     (home.project / ".claude/commands/ship.md").write_text(COMMAND, encoding="utf-8")
-    private = f"Hello. <private>{PRIVATE}</private> How are you?"
-    nothing = (*NO_MEMORIES.values(), private)
-    silent = home.session(Script(prompts=nothing, main=(PROSE,) * len(nothing[:-1]) + (ECHO,)))
-    kept, payroll = tiers(home), files_holding(home.memory, "payroll")
-    stated = (GREETING, GERMAN, "Kannst du bitte das Login reparieren?", STATED)
-    stating = home.session(Script(prompts=stated, main=("Hi.", NOTED_GERMAN)))
+    with home.open() as session:
+        session.say(GREETING, PROSE)
+        for prompt in NO_MEMORIES.values():
+            session.say(prompt, PROSE)
+        session.say(f"Hello. <private>{PRIVATE}</private> How are you?", ECHO)
+        kept, payroll = tiers(home), files_holding(home.memory, "payroll")
+        session.say(GERMAN, NOTED_GERMAN)
+        session.say(STATED)
+        stating = session.end()
     after = tiers(home)
     asking = home.session(Script(prompts=("Womit werden Pakete installiert?",)))
-    return Attended(silent, kept, payroll, stating, after, asking)
+    return Attended(kept, payroll, stating, after, asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,7 @@ def check_and_delegate(home: Home) -> None:
 def test_text_that_is_not_a_decision_of_the_user_is_not_stored(attended: Attended) -> None:
     kept = attended.kept_of_silent
 
-    assert attended.silent.exit_code == 0
+    assert attended.stating.exit_code == 0
     assert kept.told == []
     assert kept.entities == {}
     assert kept.journal == ()
@@ -235,12 +239,16 @@ def test_nothing_is_stored_when_memory_is_switched_off(home: Home) -> None:
     home.attend()
     home.fabric("off", "--write", "--here")
 
-    home.session(Script(prompts=(STATED, "/compact", "Go on."), main=(NOTED_FINDING,) * 2))
+    with home.open() as session:
+        session.say(STATED, NOTED_FINDING)
+        session.say("/compact")
+        session.say("Go on.", NOTED_FINDING)
 
-    kept = tiers(home)
-    assert (kept.records, kept.turns, kept.journal, kept.notes) == ((), (), (), b"")
-    assert files_holding(home.memory, "Flyway") == []
-    assert not (home.project / ".claude").exists()
-    home.fabric("on", "--write", "--here")
-    home.session(Script(prompts=("Go on.",), main=(NOTED_FINDING,)))
-    assert len(tiers(home).records) == 1
+        kept = tiers(home)
+        assert (kept.records, kept.turns, kept.journal, kept.notes) == ((), (), (), b"")
+        assert files_holding(home.memory, "Flyway") == []
+        assert not (home.project / ".claude").exists()
+        home.fabric("on", "--write", "--here")
+        session.say("Go on.", NOTED_FINDING)
+        session.end()
+    assert tiers(home).told == [FINDING]

@@ -1,30 +1,43 @@
-"""Bound rules in the real client: told at the edit they are about, asked about before a command."""
+"""Bound rules in the real client: told at the edit or command they are about, and in print mode.
+
+That a terminal asks before a command: test_client_terminal.py.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-import pexpect
 import pytest
 
-from e2e.harness.home import Home, client_path
-from e2e.harness.script import Script, call
-from e2e.harness.stub import StubAPI
-from e2e.harness.terminal import KEY, accept, end
-from e2e.harness.wire import Turn
-from waiting import GIVE_UP_S
+from e2e.harness.home import Home
+from e2e.harness.result import Result
+from e2e.harness.script import call
+from e2e.harness.tiers import tiers
+from e2e.harness.wire import Cue, Turn
+from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 
 pytestmark = pytest.mark.e2e
 
 STYLE = "API handlers return problem+json"
 SERVER = "Never start the dev server; the user runs the server himself"
+SAID = "I'll run the server myself, don't start it."
+NOTED = f'Done.\n\nNoted rule: {SERVER}. From: "{SAID.rstrip(".")}"'
+LARGE = "x" * 400_000
 HELD_BACK = "held this call back once"
 
 
-def remember(home: Home, what: str, when: str) -> str:
+CHECK = call("Bash", {"command": "sh check.sh", "description": "check"})
+REPAIR = call("Bash", {"command": "mkdir repaired", "description": "repair"})
+MARK = call("Bash", {"command": "touch marked.txt", "description": "mark"})
+TOUCH = call("Bash", {"command": "cd . && touch made.txt", "description": "make a file"})
+
+
+def remember(home: Home, what: str, *bound: str) -> str:
     """Remember a rule on the command line; return its short id."""
-    done = home.fabric("remember", what, "--type", "rule", "--when", when, "--json")
+    done = home.fabric("remember", what, "--type", "rule", *bound, "--json")
     return str(json.loads(done)["id"])[-8:]
 
 
@@ -32,117 +45,118 @@ def write(path: Path, text: str = "made") -> Turn:
     return call("Write", {"file_path": str(path), "content": text})
 
 
-def test_a_rule_refuses_a_matching_edit_once_and_allows_it_when_repeated(
-    home: Home,
-) -> None:
-    home.attend()
-    id_ = remember(home, STYLE, "src/api/**")
-    api, web = home.project / "src/api/users.py", home.project / "src/web.py"
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session with rules: the last request after each prompt, and which files were there then."""
 
-    with home.open() as session:
-        *_, other = session.say("Write the page.", write(web), "Done.")
-        *_, refused = session.say("Write the handler.", write(api), "Held back.")
-        was_there = api.exists()
-        *_, passed = session.say("Then again.", write(api), "Done.")
-        result = session.end()
-
-    assert HELD_BACK not in other.text and web.exists()
-    assert HELD_BACK in refused.text and STYLE in refused.text and id_ in refused.text
-    assert not was_there and api.exists()
-    assert passed.text.count(HELD_BACK) == 1
-    assert result.complaints == []
+    home: Home
+    ids: dict[str, str]
+    texts: dict[str, str]
+    files: dict[str, set[str]]
+    result: Result
 
 
-def test_a_call_denied_by_a_rule_of_the_user_is_refused_every_time(home: Home) -> None:
-    home.attend()
-    id_ = remember(home, STYLE, "`touch *`")
-    home.fabric("rules", "deny", id_)
-    touch = call("Bash", {"command": "cd . && touch made.txt", "description": "make a file"})
-
-    with home.open() as session:
-        session.say("Make it.", touch, "Refused.")
-        *_, again = session.say("Again.", touch, "Refused.")
-        session.end()
-    home.fabric("rules", "lift", id_)
-    lifted = home.session(Script(prompts=("Now?",), main=(touch, "Done.")))
-
-    assert "the user has denied this call" in again.text
-    assert "denied this call" not in lifted.all_text.replace(again.text, "")
-    assert (home.project / "made.txt").exists()
-
-
-def test_a_call_is_refused_until_its_required_command_has_passed(home: Home) -> None:
+@pytest.fixture(scope="module")
+def held(shared_home: Callable[[], Home]) -> Held:
+    """A session with a rule about edits, one that is a ban, and one that wants a command first."""
+    home = shared_home()
     home.attend()
     (home.project / "check.sh").write_text("[ -e repaired ]\n")
-    home.fabric(
-        "remember", "All is checked before it is marked", "--type", "rule",
-        "--when", "`touch made.txt`", "--first", "`sh check.sh`",
+    api, web = home.project / "src/api/users.py", home.project / "src/web.py"
+    ids = {
+        "style": remember(home, STYLE, "--when", "src/api/**"),
+        "ban": remember(home, "Files are made by hand", "--when", "`touch made.txt`"),
+    }
+    remember(
+        home, "All is checked before it is marked",
+        "--when", "`touch marked.txt`", "--first", "`sh check.sh`",
     )  # fmt: skip
-    check = call("Bash", {"command": "sh check.sh", "description": "check"})
-    repair = call("Bash", {"command": "mkdir repaired", "description": "repair"})
-    touch = call("Bash", {"command": "touch made.txt", "description": "mark"})
-    made = home.project / "made.txt"
+    home.fabric("rules", "deny", ids["ban"])
+    texts, files = {}, {}
 
     with home.open() as session:
-        *_, refused = session.say("Check and mark it.", check, touch, "Held back.")
-        was_there = made.exists()
-        session.say("Repair it, and mark it.", repair, check, touch, "Done.")
+
+        def say(name: str, prompt: str, *turns: Cue) -> None:
+            *_, last = session.say(prompt, *turns)
+            texts[name] = last.text
+            files[name] = {p.name for p in home.project.rglob("*") if p.is_file()}
+
+        say("other", "Write the page.", write(web), "Done.")
+        say("refused", "Write the handler.", write(api), "Held back.")
+        say("passed", "Then again.", write(api), "Done.")
+        say("denied", "Make it.", TOUCH, "Refused.")
+        say("denied again", "Again.", TOUCH, "Refused.")
+        home.fabric("rules", "lift", ids["ban"])
+        say("lifted", "Now?", TOUCH, "Done.")
+        say("unchecked", "Check and mark it.", CHECK, MARK, "Held back.")
+        say("checked", "Repair it, and mark it.", REPAIR, CHECK, MARK, "Done.")
         result = session.end()
-
-    assert "`sh check.sh` comes first" in refused.text and HELD_BACK in refused.text
-    assert not was_there and made.exists()
-    assert result.complaints == []
+    return Held(home, ids, texts, files, result)
 
 
-def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(home: Home) -> None:
-    remember(home, STYLE, "src/api/**")
-    api = home.project / "src/api/users.py"
+def test_a_rule_refuses_a_matching_edit_once_and_allows_it_when_repeated(held: Held) -> None:
+    refused = held.texts["refused"]
 
-    result = home.session(Script(prompts=("Write it.",), main=(write(api), "Done.")))
-
-    assert api.exists()
-    assert HELD_BACK not in result.all_text
-    assert STYLE in result.main_texts[-1]
-
-
-def test_a_large_call_is_allowed_if_the_launcher_exits_without_reading_it(home: Home) -> None:
-    large, path = "x" * 400_000, home.project / "large.txt"
-
-    result = home.session(Script(prompts=("Write it.",), main=(write(path, large), "Done.")))
-
-    assert path.stat().st_size == len(large)
-    assert (result.complaints, result.exit_code) == ([], 0)
+    assert HELD_BACK not in held.texts["other"] and "web.py" in held.files["other"]
+    assert HELD_BACK in refused and STYLE in refused and held.ids["style"] in refused
+    assert "users.py" not in held.files["refused"] and "users.py" in held.files["passed"]
+    assert held.texts["passed"].count(HELD_BACK) == 1
+    assert held.result.complaints == []
 
 
-def test_a_command_that_the_users_words_forbid_asks_for_permission(home: Home) -> None:
-    accept(home)
-    remember(home, SERVER, "npm run dev")
-    start = call("Bash", {"command": "touch started && npm run dev", "description": "start"})
-    with StubAPI(Script(main=(start, "Left alone."))) as stub:
-        terminal = pexpect.spawn(
-            str(client_path()),
-            ["--allowedTools", "Bash"],
-            env=home.environment(
-                {
-                    "ANTHROPIC_BASE_URL": stub.url,
-                    "ANTHROPIC_API_KEY": KEY,
-                    "TERM": "xterm-256color",
-                }
-            ),
-            cwd=str(home.project),
-            dimensions=(50, 200),
-            timeout=GIVE_UP_S,
-            encoding="utf-8",
-        )
-        try:
-            terminal.expect_exact("memory-fabric is on")
-            terminal.send("Start it, please.")
-            terminal.expect_exact("please.")
-            terminal.send("\r")
-            terminal.expect("you.{1,12}have.{1,12}a.{1,12}rule.{1,12}about")
-            terminal.send("\x1b")
-            terminal.expect("Interrupted|rejected|doesn't")
-        finally:
-            end(terminal)
+def test_a_call_denied_by_a_rule_of_the_user_is_refused_every_time(held: Held) -> None:
+    denied = "the user has denied this call"
 
-    assert not (home.project / "started").exists()
+    counts = [held.texts[name].count(denied) for name in ("passed", "denied", "denied again")]
+    assert 0 == counts[0] < counts[1] < counts[2]
+    assert "made.txt" not in held.files["denied again"]
+    assert held.texts["lifted"].count(denied) == counts[2] and "made.txt" in held.files["lifted"]
+
+
+def test_a_call_is_refused_until_its_required_command_has_passed(held: Held) -> None:
+    refused = held.texts["unchecked"].removeprefix(held.texts["lifted"])
+
+    assert "`sh check.sh` comes first" in refused and HELD_BACK in refused
+    assert "marked.txt" not in held.files["unchecked"] and "marked.txt" in held.files["checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A session in print mode, in which a rule is remembered after a large file is written."""
+
+    home: Home
+    result: Result
+
+
+@pytest.fixture(scope="module")
+def printed(shared_home: Callable[[], Home]) -> Printed:
+    """Nobody sits at a session in print mode: it is told nothing of notes."""
+    home = shared_home()
+    with home.open() as session:
+        session.say("Write it.", write(home.project / "large.txt", LARGE), "Done.")
+        session.say(SAID, NOTED)
+        session.say("/compact keep it short")
+        remember(home, STYLE, "--when", "src/api/**")
+        session.say("Write the handler.", write(home.project / "src/api/users.py"), "Done.")
+        return Printed(home, session.end())
+
+
+def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(printed: Printed) -> None:
+    assert (printed.home.project / "src/api/users.py").exists()
+    assert HELD_BACK not in printed.result.all_text
+    assert STYLE in printed.result.main_texts[-1]
+
+
+def test_a_session_in_print_mode_gets_no_protocol(printed: Printed) -> None:
+    told = printed.result.all_text
+    kept = tiers(printed.home)
+
+    assert PROTOCOL not in told and SUMMARY_REQUEST not in told
+    [record] = [record for record in kept.records if record.what == SERVER]
+    assert record.trust == "assistant"
+    assert SERVER[:-1] not in kept.notes.decode()
+
+
+def test_a_large_call_is_allowed_if_the_launcher_exits_without_reading_it(printed: Printed) -> None:
+    assert (printed.home.project / "large.txt").stat().st_size == len(LARGE)
+    assert (printed.result.complaints, printed.result.exit_code) == ([], 0)

@@ -6,6 +6,7 @@ import fcntl
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -34,15 +35,37 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A session that decides and one that asks, what the client listed, and a session after
+    `uninstall`.
+    """
+
+    deciding: Result
+    asking: Result
+    listed: str
+    without: Result
+    listed_without: str
+
+
 @pytest.fixture(scope="module")
-def sessions(machine: Home) -> list[Result]:
-    """A session that decides and one that asks, and one that asks after `uninstall`."""
+def story(machine: Home) -> Story:
+    """The hooks and the server that one command sets up, and that another takes away."""
     fabric(machine, "setup", "--yes")
-    deciding = Script(prompts=(DECISION,), arguments=("--debug", "hooks"))
-    asking = Script(prompts=(QUESTION,))
-    found = [machine.session(deciding), machine.session(asking)]
+    deciding = machine.session(Script(prompts=(DECISION,), arguments=("--debug", "hooks")))
+    listed = machine.claude("mcp", "get", "memory")
+    with machine.open() as session:
+        session.say(QUESTION)
+
+        def found() -> bool:
+            session.say("Thanks.")
+            return bool(set("WB") & set(machine.ways))  # it is busy until it has rehearsed
+
+        until(found, "a hook finds the server")
+        asking = session.end()
     fabric(machine, "uninstall", "--yes")
-    return [*found, machine.session(asking)]
+    without = machine.session(Script(prompts=(QUESTION,)))
+    return Story(deciding, asking, listed, without, machine.claude("mcp", "list"))
 
 
 def fabric(home: Home, *words: str) -> str:
@@ -59,42 +82,26 @@ def fabric(home: Home, *words: str) -> str:
     return done.stdout
 
 
-def test_hooks_in_the_settings_store_and_recall_and_can_be_removed(sessions: list[Result]) -> None:
-    _, recalling, without = sessions
-
-    assert any("PostgreSQL" in block for block in blocks(recalling.main_texts[0]))
-    assert without.hooks == [] and blocks(without.main_texts[0]) == []
+def test_hooks_in_the_settings_store_and_recall_and_can_be_removed(story: Story) -> None:
+    assert any("PostgreSQL" in block for block in blocks(story.asking.main_texts[0]))
+    assert story.without.hooks == [] and blocks(story.without.main_texts[0]) == []
 
 
-def test_the_clients_debug_log_lists_the_launcher_of_hooks(sessions: list[Result]) -> None:
-    deciding, _, without = sessions
-
-    assert f"{REPOSITORY}/hooks/launch" in deciding.debug
-    assert f"{REPOSITORY}/hooks/launch" not in without.debug
+def test_the_clients_debug_log_lists_the_launcher_of_hooks(story: Story) -> None:
+    assert f"{REPOSITORY}/hooks/launch" in story.deciding.debug
+    assert f"{REPOSITORY}/hooks/launch" not in story.without.debug
 
 
-def test_the_hooks_find_the_server_of_the_client(machine: Home, sessions: list[Result]) -> None:
-    fabric(machine, "setup", "--yes")
-
-    with machine.open() as session:
-
-        def found() -> bool:
-            session.say("Thanks.")
-            return bool(set("WB") & set(machine.ways))  # it is busy until it has rehearsed
-
-        until(found, "a hook finds the server")
-        session.end()
-    fabric(machine, "setup", "--remove", "--yes")
+def test_the_hooks_find_the_server_of_the_client(machine: Home, story: Story) -> None:
+    assert set("WB") & set(machine.ways) and story.asking.complaints == []
 
 
-def test_the_client_lists_the_server_that_setup_wrote(machine: Home) -> None:
-    fabric(machine, "setup", "--yes")
-
-    assert PROGRAM in machine.claude("mcp", "get", "memory")
-    fabric(machine, "setup", "--remove", "--yes")
-    assert PROGRAM not in machine.claude("mcp", "list")
+def test_the_client_lists_the_server_that_setup_wrote(story: Story) -> None:
+    assert PROGRAM in story.listed
+    assert PROGRAM not in story.listed_without
 
 
+@pytest.mark.usefixtures("story")
 def test_the_command_printed_by_setup_adds_the_server_to_the_client(machine: Home) -> None:
     home = machine
     [command] = [

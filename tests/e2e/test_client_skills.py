@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ SKILLS = Path(__file__).parents[2] / "skills"
 TOOLS = "mcp__plugin_memory-fabric_memory__"
 REFUSED = "requires approval"
 RULE = "Use cursor-based pagination for all list endpoints"
+LIMIT = "A list has at most fifty rows"
 QUOTED = 'We chose "X" over `Y`, because $Z costs too much.'
 HERE_DOCUMENT = f"memory-fabric remember - <<'END'\n{QUOTED}\nEND"
 DECISION = "We decided to use Solr for the search because it scales."
@@ -56,11 +57,42 @@ def skill(arguments: str) -> Turn:
     return call("Skill", {"skill": "memory-fabric:remember", "args": arguments})
 
 
-REMEMBER = {
+# What one session of a person is asked to do, in order: the prompt and the turns of the model.
+# A skill leaves its permissions behind, so that each first command is tried before its skill is
+# typed, and what is reserved for the user is refused beside all permissions so far.
+CASES: dict[str, tuple[str | Turn, ...]] = {
+    "before remember": ("Hello.", shell(f"memory-fabric remember '{RULE}'")),
+    "by the model": (
+        "How should lists be paged?",
+        skill(RULE),
+        shell(f"memory-fabric remember '{RULE}'"),
+    ),
     "the rule": (
         f"/memory-fabric:remember --category api --agent database-engineer {RULE}",
-        shell(f"memory-fabric remember --category api --agent database-engineer '{RULE}'"),
+        shell(
+            "memory-fabric remember --category api --agent database-engineer "
+            f"--why 'offsets time out' '{RULE}'"
+        ),
     ),
+    "before memory": ("Hello.", shell("memory-fabric recall 'why cursors?'")),
+    "recall": ("/memory-fabric:memory why cursors?", shell("memory-fabric recall 'why cursors?'")),
+    "memory": ("/memory-fabric:memory x", shell("memory-fabric load && memory-fabric status")),
+    "recall tool": ("/memory-fabric:memory x", call(f"{TOOLS}recall", {"query": ""})),
+    "forget by memory": (
+        "/memory-fabric:memory x",
+        shell("memory-fabric forget cursor-pagination --yes"),
+    ),
+    "before memory-fabric": ("Hello.", shell("memory-fabric doctor")),
+    "doctor": ("/memory-fabric:memory-fabric x", shell("memory-fabric doctor")),
+    "uninstall": (
+        "/memory-fabric:memory-fabric x",
+        shell("memory-fabric uninstall --purge --yes"),
+    ),
+    "undo": ("/memory-fabric:memory-fabric x", shell("memory-fabric undo --last")),
+    "before review": ("Hello.", shell("memory-fabric review")),
+    "review": ("/memory-fabric:review", shell("memory-fabric review")),
+    "edit": ("/memory-fabric:review", shell("memory-fabric edit 1a2b3c4d --text 'Use offsets'")),
+    "holds": ("/memory-fabric:review", shell("memory-fabric review --holds 1a2b3c4d")),
     "here-document": ("/memory-fabric:remember x", shell(HERE_DOCUMENT)),
     "quotes": (
         "/memory-fabric:remember x",
@@ -89,93 +121,37 @@ REMEMBER = {
         ),
     ),
 }
-MEMORY = {
-    "recall": ("/memory-fabric:memory why cursors?", shell("memory-fabric recall 'why cursors?'")),
-    "memory": ("/memory-fabric:memory x", shell("memory-fabric load && memory-fabric status")),
-    "recall tool": ("/memory-fabric:memory x", call(f"{TOOLS}recall", {"query": ""})),
-    "forget": ("/memory-fabric:memory x", shell("memory-fabric forget cursor-pagination --yes")),
-}
-MEMORY_FABRIC = {
-    "doctor": ("/memory-fabric:memory-fabric x", shell("memory-fabric doctor")),
-    "uninstall": (
-        "/memory-fabric:memory-fabric x",
-        shell("memory-fabric uninstall --purge --yes"),
-    ),
-    "undo": ("/memory-fabric:memory-fabric x", shell("memory-fabric undo --last")),
-}
-REVIEW = {
-    "review": ("/memory-fabric:review", shell("memory-fabric review")),
-    "edit": ("/memory-fabric:review", shell("memory-fabric edit 1a2b3c4d --text 'Use offsets'")),
-    "holds": ("/memory-fabric:review", shell("memory-fabric review --holds 1a2b3c4d")),
-}
+SKILLS_TRIED = ("remember", "memory", "memory-fabric", "review")
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Sessions in which skills were typed, one session for each skill; what they left behind.
-
-    A skill may leave its permissions behind in its session, so that each skill has its own.
-    """
+    """A session in which skills were typed: by case its part, and the records after it."""
 
     home: Home
     parts: dict[str, Answered]
     told: dict[str, list[str]]
 
 
-def typed(home: Home, cases: Mapping[str, tuple[str | Turn, ...]]) -> Typed:
+@pytest.fixture(scope="module")
+def typed(shared_home: Callable[[], Home]) -> Typed:
     """A session in which the client asks before it runs what nobody allowed."""
+    home = shared_home()
     parts, told = {}, {}
     with home.open(ASKING) as session:
-        for name, (prompt, *turns) in cases.items():
+        for name, (prompt, *turns) in CASES.items():
             parts[name] = answered(session.say(str(prompt), *turns, "OK."))
             told[name] = tiers(home).told
         session.end()
     return Typed(home, parts, told)
 
 
-@pytest.fixture(scope="module")
-def remember(shared_home: Callable[[], Home]) -> Typed:
-    """A session in which nothing was allowed at first, and then `remember` was typed."""
-    refused = {
-        "no skill": ("Hello.", shell(f"memory-fabric remember '{RULE}'")),
-        "by the model": (
-            "How should lists be paged?",
-            skill(RULE),
-            shell(f"memory-fabric remember '{RULE}'"),
-        ),
-    }
-    return typed(shared_home(), {**refused, **REMEMBER})
-
-
-@pytest.fixture(scope="module")
-def memory(shared_home: Callable[[], Home]) -> Typed:
-    """A session in which `memory` was typed."""
-    home = shared_home()
-    home.fabric("remember", "--why", "offsets time out", RULE)
-    return typed(home, MEMORY)
-
-
-@pytest.fixture(scope="module")
-def memory_fabric(shared_home: Callable[[], Home]) -> Typed:
-    """A session in which `memory-fabric` was typed."""
-    home = shared_home()
-    home.fabric("remember", RULE)
-    return typed(home, MEMORY_FABRIC)
-
-
-@pytest.fixture(scope="module")
-def review(shared_home: Callable[[], Home]) -> Typed:
-    """A session in which `review` was typed."""
-    home = shared_home()
-    home.fabric("remember", RULE)
-    return typed(home, REVIEW)
-
-
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """A session in which everything was allowed, by prompt, and what it left behind."""
+    """A session in which everything was allowed, by prompt, one with a rule, and what they left."""
 
     parts: dict[str, Answered]
+    by_rule: Answered
     kept: Tiers
     types: dict[str, str]
     registry: dict[str, object]
@@ -183,7 +159,7 @@ class Unasked:
 
 @pytest.fixture(scope="module")
 def unasked(shared_home: Callable[[], Home]) -> Unasked:
-    """A session with prompts to which skills belong, and a later one."""
+    """A session with prompts to which skills belong, and a later one that asks but for a skill."""
     home = shared_home()
     home.attend()
     with home.open() as session:
@@ -207,34 +183,33 @@ def unasked(shared_home: Callable[[], Home]) -> Unasked:
             ),
         }
         session.end()
-    home.session(Script(prompts=("Hello.",)))
+    rules = json.dumps({"permissions": {"allow": ["Skill(memory-fabric:remember)"]}})
+    with home.open(Script(asks_first=True, arguments=("--settings", rules))) as session:
+        remember = shell(f"memory-fabric remember '{LIMIT}'")
+        by_rule = answered(session.say("How long may lists be?", skill(LIMIT), remember, "OK."))
+        session.end()
     kept = tiers(home)
     registry = json.loads((home.memory / "registry.json").read_text("utf-8"))
-    return Unasked(parts, kept, {r.what: r.type for r in kept.records}, registry)
+    return Unasked(parts, by_rule, kept, {r.what: r.type for r in kept.records}, registry)
 
 
-def test_typing_remember_instructs_the_model_and_stores_the_users_statement(
-    remember: Typed,
-) -> None:
-    part = remember.parts["the rule"]
-
-    later = remember.home.session(Script(prompts=("Hello.",)))
+def test_typing_remember_instructs_the_model_and_stores_the_users_statement(typed: Typed) -> None:
+    part = typed.parts["the rule"]
 
     assert f"The request: --category api --agent database-engineer {RULE}" in part.texts[0]
     assert "Before anything is stored, ask the user" in part.texts[0]
     [told] = part.answers
     assert told.startswith("Remembered: decision ")
     assert "list-endpoints (component)" in told
-    [record] = [record for record in tiers(remember.home).records if record.what == RULE]
+    kept = tiers(typed.home)
+    [record] = [record for record in kept.records if record.what == RULE]
     assert (record.source, record.trust) == ("cli", "user")
-    assert remember.told["the rule"] == [RULE]
-    # By MEMORY.md, which the client loads itself: no hook gives it a second time.
-    assert RULE in later.main_texts[0]
-    assert RULE in tiers(remember.home).fence
+    assert typed.told["the rule"] == [RULE]
+    assert RULE in kept.fence
 
 
-def test_typing_the_memory_skill_answers_from_memory(memory: Typed) -> None:
-    part = memory.parts["recall"]
+def test_typing_the_memory_skill_answers_from_memory(typed: Typed) -> None:
+    part = typed.parts["recall"]
 
     assert "The request: why cursors?" in part.texts[0]
     [told] = part.answers
@@ -242,22 +217,12 @@ def test_typing_the_memory_skill_answers_from_memory(memory: Typed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("session", "case"),
-    [
-        ("remember", "here-document"),
-        ("remember", "quotes"),
-        ("remember", "remember tool"),
-        ("memory", "memory"),
-        ("review", "review"),
-        ("memory", "recall tool"),
-        ("memory_fabric", "doctor"),
-    ],
+    "case",
+    ["here-document", "quotes", "remember tool", "memory", "review", "recall tool", "doctor"],
 )
 def test_the_commands_of_a_typed_skill_run_without_a_permission_prompt(
-    request: pytest.FixtureRequest, session: str, case: str
+    typed: Typed, case: str
 ) -> None:
-    typed: Typed = request.getfixturevalue(session)
-
     [told] = typed.parts[case].answers
 
     assert REFUSED not in told
@@ -266,39 +231,32 @@ def test_the_commands_of_a_typed_skill_run_without_a_permission_prompt(
 
 
 @pytest.mark.parametrize(
-    ("session", "case"),
-    [
-        ("remember", "forget"),
-        ("memory", "forget"),
-        ("memory_fabric", "uninstall"),
-        ("memory_fabric", "undo"),
-        ("review", "edit"),
-        ("review", "holds"),
-    ],
+    "case", ["forget", "forget by memory", "uninstall", "undo", "edit", "holds"]
 )
 def test_commands_reserved_for_the_user_need_permission_even_in_a_skill(
-    request: pytest.FixtureRequest, session: str, case: str
+    typed: Typed, case: str
 ) -> None:
-    typed: Typed = request.getfixturevalue(session)
-
     [told] = typed.parts[case].answers
 
     assert REFUSED in told
     assert RULE in typed.told[case]
 
 
-def test_the_same_command_needs_permission_without_a_skill(remember: Typed) -> None:
-    [told] = remember.parts["no skill"].answers
+@pytest.mark.parametrize("name", SKILLS_TRIED)
+def test_the_same_command_needs_permission_before_its_skill_is_typed(
+    typed: Typed, name: str
+) -> None:
+    [told] = typed.parts[f"before {name}"].answers
 
     assert REFUSED in told
-    assert remember.told["no skill"] == []
+    assert typed.told["before remember"] == []
 
 
 def test_a_typed_skill_is_not_stored_as_a_memory(unasked: Unasked) -> None:
     kept = unasked.kept
 
     assert f"The request: {DECISION}" in unasked.parts["memory"].texts[0]
-    assert kept.told == [RULE]
+    assert kept.told == [RULE, LIMIT]
     assert not any("solr" in name.lower() for name in kept.entities)
     assert not any("Solr" in turn or "Ask the memory" in turn for turn in kept.turns)
 
@@ -317,27 +275,22 @@ def test_the_model_can_invoke_a_skill_by_itself(unasked: Unasked) -> None:
 
     assert f"The request: --success {RULE}" in part.texts[1]
     assert f"The request: --success {RULE}" not in part.texts[0]
-    assert unasked.types == {RULE: "pattern"}
+    assert unasked.types[RULE] == "pattern"
     _, told = part.answers
     assert told.startswith("Remembered: pattern ")
 
 
-def test_a_skill_invoked_by_the_model_needs_permission(remember: Typed) -> None:
-    assert remember.told["by the model"] == []
+def test_a_skill_invoked_by_the_model_needs_permission(typed: Typed) -> None:
+    assert typed.told["by the model"] == []
 
 
-def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(home: Home) -> None:
-    rules = {"permissions": {"allow": ["Skill(memory-fabric:remember)"]}}
-    script = Script(
-        prompts=("How should lists be paged?",),
-        main=(skill(RULE), shell(f"memory-fabric remember '{RULE}'"), "OK."),
-        asks_first=True,
-        arguments=("--settings", json.dumps(rules)),
-    )
+def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(
+    unasked: Unasked,
+) -> None:
+    _, told = unasked.by_rule.answers
 
-    home.session(script)
-
-    assert tiers(home).told == [RULE]
+    assert told.startswith("Remembered: ")
+    assert LIMIT in unasked.kept.told
 
 
 def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Unasked) -> None:
@@ -351,21 +304,21 @@ def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Una
     assert "settled" not in unasked.registry
 
 
-def test_an_unclear_request_to_a_skill_is_answered_with_a_question(remember: Typed) -> None:
-    both, nothing = remember.parts["contradiction"].answers
+def test_an_unclear_request_to_a_skill_is_answered_with_a_question(typed: Typed) -> None:
+    both, nothing = typed.parts["contradiction"].answers
 
     assert "contradict each other" in both
     assert "The text is empty" in nothing
-    assert remember.told["contradiction"] == remember.told["forget"]
+    assert typed.told["contradiction"] == typed.told["forget"]
 
 
 def test_a_stored_failure_reports_its_missing_lesson_and_a_contradicting_record(
-    remember: Typed,
+    typed: Typed,
 ) -> None:
-    _, failed, completed = remember.parts["failure"].answers
+    _, failed, completed = typed.parts["failure"].answers
 
     assert "It has no lesson yet." in failed
     assert ": Use offset pagination for the exports (" in failed
     assert "No lesson" not in completed
-    [(why,)] = rows(remember.home, "SELECT why FROM records WHERE type = 'antipattern'")
+    [(why,)] = rows(typed.home, "SELECT why FROM records WHERE type = 'antipattern'")
     assert why == "instead: use cursors"

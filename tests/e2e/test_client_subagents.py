@@ -53,8 +53,6 @@ def work(shared_home: Callable[[], Home]) -> dict[str, list[Request]]:
     home.session(Script(prompts=(STORES,), main=(NOTED,)))
     turns = {
         "one type": [at_once(delegate(TUNING), delegate(EXPIRY))],
-        "two types": [at_once(delegate(TUNING), delegate(EXPIRY, "claude"))],
-        "in turn": [delegate(TUNING), delegate(EXPIRY)],
         "searching": [delegate(WHERE, "Explore"), delegate(OVERVIEW, "Explore")],
         "unrelated": [delegate(LOGO)],
     }
@@ -82,18 +80,6 @@ def test_two_parallel_subagents_of_one_type_each_get_memories_for_their_task(
     assert "PostgreSQL" in told[TUNING]
     assert "Redis" in told[EXPIRY]
     assert max(len(text) for text in told.values()) <= 1200
-
-
-@pytest.mark.parametrize("way", ["two types", "in turn"])
-def test_subagents_of_two_types_or_in_sequence_get_their_own_memories(
-    work: dict[str, list[Request]], way: str
-) -> None:
-    tuning, expiry = (briefing(work[way], task) for task in (TUNING, EXPIRY))
-
-    assert "PostgreSQL" in tuning
-    assert "Redis" not in tuning
-    assert "Redis" in expiry
-    assert "PostgreSQL" not in expiry
 
 
 def test_a_subagent_that_only_searches_gets_only_certain_matches(

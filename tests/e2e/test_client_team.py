@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import blocks
-from e2e.harness.script import Script
+from e2e.harness.result import Result, blocks
 from e2e.harness.stub import Request
 from e2e.harness.tiers import rows
 from team.postgres import ANN, BOB, OWNER, Cluster
@@ -70,36 +70,48 @@ def told_of(sent: list[Request], words: str) -> list[str]:
     return [block for block in blocks(last.text) if words in block]
 
 
-def test_a_decision_of_one_member_is_shown_to_another_with_its_authors_name(
-    team: Team,
-) -> None:
-    team.ann.session(Script(prompts=("Which database do we take?",), main=(LEDGER,)))
-    until(lambda: waits(team.ann) == 0, "ann's machine has sent it")
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The requests of questions about another member's decisions, and the end of the session."""
 
-    with team.bob.open() as session:
-        session.say("Good morning.")
-        until(lambda: has(team.bob, "used for the ledger"), "bob's machine has read it")
-        sent = session.say("Is PostgreSQL used for the ledger?")
-        result = session.end()
-
-    [told] = told_of(sent, "ledger")
-    assert "PostgreSQL is used for the ledger" in told
-    assert ANN in told
-    assert result.complaints == []
+    ledger: list[Request]
+    events: list[Request]
+    result: Result
 
 
-def test_a_running_session_is_shown_decisions_that_others_made_meanwhile(team: Team) -> None:
-    with team.bob.open() as session:
-        session.say("Good morning.")
-        team.ann.session(Script(prompts=("What carries the events?",), main=(QUEUE,)))
-        until(lambda: has(team.bob, "carries the order events"), "bob's server has read it")
-        sent = session.say("Does RabbitMQ carry the order events?")
-        session.end()
+@pytest.fixture(scope="module")
+def told(team: Team) -> Told:
+    """Bob's session is asked about a decision made before it, and about one made meanwhile."""
+    with team.ann.open() as deciding:
+        deciding.say("Which database do we take?", LEDGER)
+        until(lambda: waits(team.ann) == 0, "ann's machine has sent it")
+        with team.bob.open() as session:
+            session.say("Good morning.")
+            until(lambda: has(team.bob, "used for the ledger"), "bob's machine has read it")
+            ledger = session.say("Is PostgreSQL used for the ledger?")
+            deciding.say("What carries the events?", QUEUE)
+            until(lambda: has(team.bob, "carries the order events"), "bob's server has read it")
+            events = session.say("Does RabbitMQ carry the order events?")
+            result = session.end()
+        deciding.end()
+    return Told(ledger, events, result)
 
-    [told] = told_of(sent, "order events")
-    assert "RabbitMQ" in told and ANN in told
+
+def test_a_decision_of_one_member_is_shown_to_another_with_its_authors_name(told: Told) -> None:
+    [block] = told_of(told.ledger, "ledger")
+
+    assert "PostgreSQL is used for the ledger" in block
+    assert ANN in block
+    assert told.result.complaints == []
 
 
+def test_a_running_session_is_shown_decisions_that_others_made_meanwhile(told: Told) -> None:
+    [block] = told_of(told.events, "order events")
+
+    assert "RabbitMQ" in block and ANN in block
+
+
+@pytest.mark.usefixtures("told")
 def test_records_of_another_member_get_the_lowest_trust(team: Team) -> None:
     said = rows(team.bob, "SELECT source, trust FROM records WHERE type = 'decision'")
 

@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from e2e.harness.home import REPOSITORY, Home, client_path
-from e2e.harness.script import Script
+from e2e.harness.script import Script, call
 from e2e.harness.stub import Request, StubAPI
 from e2e.harness.terminal import KEY, accept, end, type_in
 from e2e.harness.tiers import Tiers, tiers
@@ -24,19 +24,22 @@ pytestmark = pytest.mark.e2e
 
 SAID = "I'll run the server myself, don't start it."
 RULE = "Never start the dev server; the user runs the server himself"
+WATCH = "Never start npm run watch; the user runs the watch task himself"
+START = call("Bash", {"command": "touch started && npm run watch", "description": "start"})
 NOTED = f'Understood.\n\nNoted rule: {RULE}. From: "{SAID}"'
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The requests of a session in a terminal, what it kept, and what the screen showed last and
-    in all.
+    """The requests of a session in a terminal, what it kept, what the screen showed last and in
+    all, and if a command ran that a rule forbids.
     """
 
     requests: list[Request]
     kept: Tiers
     shown: str
     screen: str
+    started: bool
 
 
 def show_status_line(home: Home) -> None:
@@ -54,14 +57,16 @@ STATUS = re.compile("memory(?: |\x1b\\[1C)project: ")
 
 @pytest.fixture(scope="module")
 def typed(shared_home: Callable[[], Home]) -> Typed:
-    """A rule is said and noted, and then notes are switched off."""
+    """A rule is said and noted, a command meets another, and then notes are switched off."""
     home = shared_home()
     accept(home)
+    home.fabric("remember", WATCH, "--type", "rule", "--when", "npm run watch")
     show_status_line(home)
     screen = io.StringIO()
-    with StubAPI(Script(main=(NOTED,)), home.config / "projects") as stub:
+    with StubAPI(Script(main=(NOTED, START)), home.config / "projects") as stub:
         terminal = pexpect.spawn(
             str(client_path()),
+            ["--allowedTools", "Bash"],
             env=home.environment(
                 {
                     "ANTHROPIC_BASE_URL": stub.url,
@@ -78,6 +83,9 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
         try:
             terminal.expect_exact("memory-fabric is on")
             type_in(terminal, SAID, "memory-fabric.{1,12}remembered")
+            type_in(terminal, "Start it, please.", "you.{1,12}have.{1,12}a.{1,12}rule.{1,12}about")
+            terminal.send("\x1b")
+            terminal.expect("Interrupted|rejected|doesn't")
             type_in(terminal, "notes off", "blocked.{1,12}by.{1,12}hook")
             terminal.expect_exact("Original")
             shown = str(terminal.before)
@@ -85,19 +93,24 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
                 terminal.expect(STATUS)
         finally:
             end(terminal)
-        return Typed(list(stub.requests), tiers(home), shown, screen.getvalue())
+        started = (home.project / "started").exists()
+        return Typed(list(stub.requests), tiers(home), shown, screen.getvalue(), started)
 
 
 def test_a_terminal_session_gets_the_protocol_and_stores_a_typed_rule(
     typed: Typed,
 ) -> None:
-    [request] = [request for request in typed.requests if request.kind == "main"]
+    request, *_ = [request for request in typed.requests if request.kind == "main"]
 
     assert PROTOCOL in request.text
     assert "Sounds like a standing rule: note it if it is one." in request.text
-    [record] = typed.kept.records
+    [record] = [record for record in typed.kept.records if record.what == RULE]
     assert (record.type, record.what, record.trust) == ("constraint", RULE, "user")
     assert RULE[:-1] in typed.kept.fence
+
+
+def test_a_command_that_the_users_words_forbid_asks_for_permission(typed: Typed) -> None:
+    assert not typed.started
 
 
 def test_a_prompt_with_a_command_for_memory_shows_the_outcome(typed: Typed) -> None:

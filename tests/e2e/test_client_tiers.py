@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
 from e2e.harness.tiers import Tiers, files_holding, journal_path, notes_path, tiers
 from thorough import examples
@@ -48,27 +46,6 @@ def imports(first: int) -> tuple[str, str]:
     return prompt, "\n".join(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """The memory after BR-11, and two later sessions, with MEMORY.md and without."""
-
-    kept: Tiers
-    by_the_client: Result
-    by_us: Result
-
-
-@pytest.fixture(scope="module")
-def known(shared_home: Callable[[], Home]) -> Known:
-    """BR-11, said once on purpose."""
-    home = shared_home()
-    home.fabric("remember", BR_11)
-    kept = tiers(home)
-    by_the_client = home.session(Script(prompts=("Hello there.",)))
-    notes_path(home).unlink()
-    by_us = home.session(Script(prompts=("Hello there.",)))
-    return Known(kept, by_the_client, by_us)
-
-
 @pytest.fixture(scope="module")
 def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     """A home with more records than its MEMORY.md shows, which has the user's notes as well."""
@@ -87,9 +64,10 @@ def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     return home, tiers(home)
 
 
-def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(known: Known) -> None:
-    kept = known.kept
+def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(home: Home) -> None:
+    home.runs("remember", BR_11)
 
+    kept = tiers(home)
     [record] = kept.records
     assert (record.type, record.what, record.trust) == ("decision", BR_11, "user")
     assert kept.entities["cursor-pagination"] == "pattern"
@@ -98,17 +76,6 @@ def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(known: Known)
     assert {(line["id"], line["what"]) for line in kept.journal} == {(record.id, BR_11)}
     assert (kept.before, kept.after) == (b"", b"")
     assert BR_11 in kept.fence
-
-
-def test_br_11_the_next_session_gets_the_decision_from_memory_md(known: Known) -> None:
-    first = known.by_the_client.main_texts[0]
-
-    assert first.count(BR_11) == 1
-    assert blocks(first) == []
-
-
-def test_br_11_a_session_without_memory_md_gets_the_decision_from_the_graph(known: Known) -> None:
-    assert any(BR_11 in block for block in blocks(known.by_us.main_texts[0]))
 
 
 def test_a_secret_is_found_only_in_the_transcript_of_the_client(home: Home) -> None:

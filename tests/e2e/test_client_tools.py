@@ -28,8 +28,6 @@ REFERENCE_TOOLS = {
     "open_nodes",
 }
 LISTED = {"ENABLE_TOOL_SEARCH": "false"}
-# About 15 s on an idle machine; it goes on after the session that began it.
-INSTALLING_S = 200
 GATEWAY = {
     "name": "zephyr-gateway",
     "entityType": "component",
@@ -92,14 +90,3 @@ def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(note
     recalled = injected(noted.main_texts[-1], "UserPromptSubmit")
 
     assert any("terminates TLS with rustls" in block for block in recalled)
-
-
-def test_the_server_starts_from_packages_installed_in_the_background(
-    new_home: Callable[[], Home],
-) -> None:
-    home = new_home()
-    home.session(Script(prompts=("Hello.",)))
-
-    until(lambda: home.installed, give_up_s=INSTALLING_S)
-    with home.open(Script(env=LISTED)) as session:
-        assert until_offered(session) >= REFERENCE_TOOLS

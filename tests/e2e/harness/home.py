@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from command_line import run_here
 from e2e.harness.result import Result
 from e2e.harness.script import Script
 from e2e.harness.session import PATIENCE_S, Session
@@ -202,9 +203,18 @@ class Home:
         [program] = self.config.glob("plugins/cache/*/*/*/bin/memory-fabric")
         return program
 
-    def fabric(self, *arguments: str, status: int = 0) -> str:
-        """Run a command of the installed plugin in the project; its output, or an error with it."""
+    def runs(self, *arguments: str, status: int = 0) -> str:
+        """Run the installed plugin's program in the project; its output, or an error with it."""
         return self._run(str(self.program), *arguments, status=status)
+
+    def fabric(self, *arguments: str) -> str:
+        """Run a command in the project by this checkout, in this process: much sooner than `runs`.
+
+        For what a test prepares or asks; its output, or an AssertionError with it.
+        """
+        done = run_here(arguments, self.environment({}), self.project)
+        assert done.status == 0, done.out + done.err
+        return done.out
 
     def close(self) -> None:
         """Let go of what the home holds."""
