@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from e2e.harness.first_day import SETTLED, FirstDay
-from e2e.harness.home import Home, clone
+from e2e.harness.home import Home
 from e2e.harness.script import Script
-from e2e.test_client_skills import REFUSED, answered, shell
+from e2e.test_client_skills import REFUSED, Answered, answered, shell
 from importing.past import Machine
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 SESSIONS = 20
+TYPED_RULE = "DO NOT CONTINUE USING THE MOCK DATABASE"
 # What the skill has the assistant run, until it asks the user.
 SKILL = Script(
     main=(
@@ -32,24 +34,60 @@ SKILL = Script(
 )
 
 
-def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(home: Home) -> None:
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a person was told on the first day, in order, and what a session knew of a rule that
+    was accepted.
+    """
+
+    offered: str
+    preview: str
+    read: str
+    answers: list[str]
+    status: str
+    skill: Answered
+    accepted: str
+    told: str
+
+
+@pytest.fixture(scope="module")
+def story(shared_home: Callable[[], Home]) -> Story:
+    """Past sessions are offered, read, asked about, and one of their rules is accepted."""
+    home = shared_home()
     day = FirstDay(home, SESSIONS, prompts=2)
+    typed = Machine(home.root / "typed")
+    typed.home = home.path
+    for number in range(9):
+        typed.session(home.project, f"Now the tests of part {number}.", "Done.")
+    typed.session(home.project, TYPED_RULE, "Sorry.")
 
     offered = day.first_session()
     preview = day.preview()
     read = day.learn()
     answers = [day.recall(), day.ask_claude(), day.ask_codex()]
+    status = home.fabric("status")
+    [id_] = re.findall(rf"^(\w{{8}}) .*{TYPED_RULE}", read, re.MULTILINE)
+    accepted = day.types("learn", "--accept", id_)
     with home.open(SKILL) as session:
-        skill = answered(session.say("/memory-fabric:learn"))
+        asked = session.say("/memory-fabric:learn")
+        session.end()
+    told = next(request.text for request in asked if request.kind == "main")
+    return Story(offered, preview, read, answers, status, answered(asked), accepted, told)
 
-    assert offered == "/memory-fabric:learn"
-    assert "20 sessions of Claude Code (16), Codex (4) since" in preview
-    assert "/bin/memory-fabric learn --run reads them" in preview
-    assert read.count("\n") > 4 and "Memory has these sessions now" in read
-    assert [SETTLED in " ".join(answer.split()) for answer in answers] == [True] * 3
+
+def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(story: Story) -> None:
+    assert story.offered == "/memory-fabric:learn"
+    assert "30 sessions of Claude Code (26), Codex (4) since" in story.preview
+    assert "/bin/memory-fabric learn --run reads them" in story.preview
+    assert story.read.count("\n") > 4 and "Memory has these sessions now" in story.read
+    assert [SETTLED in " ".join(answer.split()) for answer in story.answers] == [True] * 3
     # With those of this day, of which the hooks kept as much as was written.
-    assert "memory has all 2" in day.types("status")
-    known, run, price, condensed, _, noted = skill.answers
+    assert "memory has all 3" in story.status
+
+
+def test_the_skill_reads_past_sessions_in_and_asks_before_it_notes(story: Story) -> None:
+    known, run, price, condensed, _, noted = story.skill.answers
+
     assert "sessions of Claude Code (" in known and "none to read" in known
     assert "in condensed form about" in price and "tokens" in price
     assert (
@@ -59,28 +97,6 @@ def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(home: H
     assert REFUSED in run and REFUSED in noted
 
 
-def test_from_the_installation_to_the_first_accepted_rule_takes_less_than_three_minutes(
-    empty_home: Home, tmp_path: Path
-) -> None:
-    day = FirstDay(empty_home, SESSIONS, prompts=2)
-    typed = Machine(tmp_path / "typed")
-    typed.home = day.home.path
-    for number in range(9):
-        typed.session(day.home.project, f"Now the tests of part {number}.", "Done.")
-    typed.session(day.home.project, "DO NOT CONTINUE USING THE MOCK DATABASE", "Sorry.")
-
-    day.install(clone(tmp_path / "memory-fabric"))
-    day.first_session()
-    day.preview()
-    proposals = day.learn()
-    found = re.search(
-        r"^(\w{8}) .*DO NOT CONTINUE USING THE MOCK DATABASE", proposals, re.MULTILINE
-    )
-    assert found, proposals
-    with day.timed("learn --accept"):
-        accepted = day.types("learn", "--accept", found[1])
-
-    assert accepted.startswith("Remembered: rule ")
-    assert sum(day.seconds.values()) < 180, day.seconds
-    told = day.home.session(Script(prompts=("Which database do the tests use?",))).main_texts
-    assert "DO NOT CONTINUE USING THE MOCK DATABASE" in "".join(told)
+def test_a_rule_of_a_past_session_is_told_once_it_is_accepted(story: Story) -> None:
+    assert story.accepted.startswith("Remembered: rule ")
+    assert TYPED_RULE in story.told
