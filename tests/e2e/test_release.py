@@ -58,8 +58,26 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return Repository(start_of(tmp_path_factory.mktemp("release") / "clone"))
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A release that was tried: when, what the script said, and the files that it built by name."""
+
+    began: date
+    done: subprocess.CompletedProcess[str]
+    files: dict[str, Path]
+
+
+@pytest.fixture(scope="module")
+def built(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A release that was tried dry; building it is the same as with `--build`."""
+    began, target = datetime.now(UTC).date(), tmp_path_factory.mktemp("built") / "release"
+    done = repository.release(VERSION, "--dry-run", "--to", target)
+    assert done.returncode == 0, done.stderr
+    return Built(began, done, {path.name: path for path in target.iterdir()})
+
+
 @pytest.fixture
-def unready(repository: Repository) -> Iterator[Repository]:
+def unready(repository: Repository, built: Built) -> Iterator[Repository]:
     """The repository while it has a tag of the version, and a file that is not committed."""
     repository.git("tag", f"v{VERSION}")
     (repository.folder / "draft").write_text("")
@@ -69,47 +87,40 @@ def unready(repository: Repository) -> Iterator[Repository]:
 
 
 def test_a_dry_run_builds_the_release_without_changing_the_repository(
-    repository: Repository, tmp_path: Path
+    repository: Repository, built: Built
 ) -> None:
-    began = datetime.now(UTC).date()
-
-    done = repository.release(VERSION, "--dry-run", "--to", tmp_path / "built")
-
-    assert done.returncode == 0, done.stderr
-    assert f"Release {VERSION}" in done.stdout and f"tag: v{VERSION}" in done.stdout
+    said = built.done.stdout
+    assert f"Release {VERSION}" in said and f"tag: v{VERSION}" in said
     assert repository.git("log", "--format=%s") == SUBJECT
     assert repository.git("tag") == repository.git("status", "--porcelain") == ""
-    built = {path.name: path for path in (tmp_path / "built").iterdir()}
     wheel = f"agent_memory_fabric-{VERSION}-py3-none-any.whl"
     package, bill = f"memory-fabric-{VERSION}.tar.gz", f"memory-fabric-{VERSION}.cdx.json"
-    assert set(built) == {wheel, package, bill, "SHA256SUMS"}
-    listed = dict(line.split("  ")[::-1] for line in built["SHA256SUMS"].read_text().splitlines())
+    files = built.files
+    assert set(files) == {wheel, package, bill, "SHA256SUMS"}
+    listed = dict(line.split("  ")[::-1] for line in files["SHA256SUMS"].read_text().splitlines())
     assert listed == {
-        name: hashlib.sha256(built[name].read_bytes()).hexdigest()
+        name: hashlib.sha256(files[name].read_bytes()).hexdigest()
         for name in (wheel, package, bill)
     }
-    with tarfile.open(built[package]) as tar:
+    with tarfile.open(files[package]) as tar:
         manifest = tar.extractfile(f"memory-fabric-{VERSION}/.claude-plugin/plugin.json")
         changelog = tar.extractfile(f"memory-fabric-{VERSION}/CHANGELOG.md")
         assert manifest and json.load(manifest)["version"] == VERSION
         assert changelog
         [day] = re.findall(rf"^## {VERSION} - (\S+)$", changelog.read().decode(), re.MULTILINE)
-    assert began <= date.fromisoformat(day) <= datetime.now(UTC).date()
+    assert built.began <= date.fromisoformat(day) <= datetime.now(UTC).date()
     assert (
         f'__version__ = "{VERSION}"'
-        in zipfile.ZipFile(built[wheel])
+        in zipfile.ZipFile(files[wheel])
         .read("memory_fabric_plugin/plugin/memory_fabric/__init__.py")
         .decode()
     )
 
 
 def test_the_bill_of_materials_lists_every_pinned_package_and_the_library_of_the_page(
-    repository: Repository, tmp_path: Path
+    built: Built,
 ) -> None:
-    done = repository.release("--build", "--to", tmp_path / "built")
-
-    assert done.returncode == 0, done.stderr
-    [bill] = (tmp_path / "built").glob("*.cdx.json")
+    [bill] = [path for name, path in built.files.items() if name.endswith(".cdx.json")]
     listed = json.loads(bill.read_text("utf-8"))
     locks = (REPOSITORY / "plugin").glob("*.lock")
     pins = {
@@ -140,13 +151,15 @@ def test_a_release_that_is_not_ready_is_refused_with_the_remedy(
     assert unready.git("log", "--format=%s") == SUBJECT
 
 
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("wanted", [VERSION, "--build"])
 def test_a_failed_build_leaves_version_and_changelog_unchanged(
-    repository: Repository, tmp_path: Path
+    repository: Repository, tmp_path: Path, wanted: str
 ) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/other").write_text("")
 
-    done = repository.release(VERSION, "--to", tmp_path / "full")
+    done = repository.release(wanted, "--to", tmp_path / "full")
 
     assert done.returncode == 1 and "is not empty" in done.stderr
     assert repository.git("status", "--porcelain") == repository.git("tag") == ""
