@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+import forked
 from cli.shell import Shell
 
 GIVE_UP_S = 60
@@ -45,18 +46,25 @@ class Serving:
         self,
         shell: Shell,
         *words: str,
+        starts_python: bool = False,
         prepare: Callable[[], None] | None = None,
         **variables: str,
     ) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**shell.environ, **variables},
-            cwd=shell.project,
-            preexec_fn=prepare,
-        )
+        arguments = ["serve", "--port", "0", *words]
+        environ = {**shell.environ, **variables}
+        self.process: forked.Process | subprocess.Popen[str]
+        if starts_python or prepare:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "memory_fabric.cli", *arguments],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environ,
+                cwd=shell.project,
+                preexec_fn=prepare,
+            )
+        else:
+            self.process = forked.Process(arguments, environ, shell.project)
         assert self.process.stdout is not None
         self.told = self.process.stdout.readline()
         self.address = self.told.split()[-1]
@@ -127,13 +135,18 @@ class Serving:
 
 @contextmanager
 def serving(
-    shell: Shell, *words: str, prepare: Callable[[], None] | None = None, **variables: str
+    shell: Shell,
+    *words: str,
+    starts_python: bool = False,
+    prepare: Callable[[], None] | None = None,
+    **variables: str,
 ) -> Iterator[Serving]:
     """Run a server of this shell's project on a free port.
 
+    It is a fork that has its packages already, unless the test is about a Python that starts.
     `prepare` runs in the new process before the server starts.
     """
-    server = Serving(shell, *words, prepare=prepare, **variables)
+    server = Serving(shell, *words, starts_python=starts_python, prepare=prepare, **variables)
     try:
         yield server
     finally:

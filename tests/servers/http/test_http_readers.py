@@ -38,7 +38,10 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 @pytest.fixture
 def server(shell: Shell) -> Iterator[Serving]:
     """A server whose two readers run."""
-    with serving(shell, "--workers", "2") as found, ThreadPoolExecutor(4) as clients:
+    with (
+        serving(shell, "--workers", "2", starts_python=True) as found,
+        ThreadPoolExecutor(4) as clients,
+    ):
         while len(readers(found)) < 2 or not all(map(waits, readers(found))):
             ask(found, clients, 4)
         ask(found, clients, 4)  # the server has read that they are ready

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -14,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forked
 from command_line import Done, shell, written
 from memory_fabric.cli.main import main
 from memory_fabric.servers.http import team_keys as keys
@@ -21,7 +21,6 @@ from memory_fabric.sharing.server.connect import connect
 from waiting import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[3]
-SERVE = (sys.executable, "-m", "memory_fabric.cli", "serve")
 
 
 class Answer(NamedTuple):
@@ -35,7 +34,7 @@ class Answer(NamedTuple):
 class Served:
     """A running server; `key` is sent with each request unless another is given."""
 
-    def __init__(self, address: str, key: str, process: subprocess.Popen[str]) -> None:
+    def __init__(self, address: str, key: str, process: forked.Process) -> None:
         self.address, self.key, self.process = address, key, process
 
     def get(self, path: str, key: str | None = None, **headers: str) -> Answer:
@@ -98,16 +97,9 @@ def new_key(dsn: str, space: str, member: str, name: str = "", domain: str = "")
 @contextmanager
 def serving(home: Path, dsn: str, key: str = "", *arguments: str) -> Iterator[Served]:
     """Run a shared server until the end of the block."""
-    process = subprocess.Popen(
-        [*SERVE, "--port", "0", "--team", dsn, *arguments],
-        env=_environ(home),
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words = ["serve", "--port", "0", "--team", dsn, *arguments]
+    process = forked.Process(words, _environ(home), home)
     try:
-        assert process.stdout is not None and process.stderr is not None
         first = process.stdout.readline()
         assert "http://" in first, first + process.stderr.read()
         yield Served(first.split()[-1], key, process)
