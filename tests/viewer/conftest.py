@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -25,10 +26,12 @@ PHONE: dict[str, Any] = {
 # What is expected comes at once, or late on a loaded machine.
 expect.set_options(timeout=30_000)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# By what they show, and the options of their contexts in JSON.
+LastingPages = dict[tuple[str, str], Page]
 
 
-# A module's, not the session's: while it lives, nothing else can run an event loop.
-@pytest.fixture(scope="module")
+# Of these tests, not of the session: while it lives, nothing else can run an event loop.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Debian's chromium."""
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
@@ -41,38 +44,59 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="module")
-def lasting_page(browser: Browser) -> Page:
-    """The page into which tests of files load theirs: a context for each costs four times that."""
-    return browser.new_context(reduced_motion="reduce").new_page()
+@pytest.fixture(scope="package")
+def lasting_pages() -> LastingPages:
+    """The pages into which tests of files load theirs, by the options of their contexts.
+
+    A context for each test costs four times that.
+    """
+    return {}
 
 
 class Opener:
     """Opens pages and notes what a page of ours never does."""
 
-    def __init__(self, browser: Browser, folder: Path, lasting_page: Page) -> None:
+    def __init__(self, browser: Browser, folder: Path, lasting_pages: LastingPages) -> None:
         self.browser = browser
         self.folder = folder
         self.complaints: list[str] = []
-        self._lasting_page = lasting_page
-        self._listening: list[tuple[Page, str, Callable[[Any], None]]] = []
+        self.ignored: set[str] = set()
+        self._lasting_pages = lasting_pages
+        self._listeners: dict[Page, list[tuple[Any, Callable[[Any], None]]]] = {}
 
     def __call__(self, picture: Mapping[str, Any], place: str = "", **context: Any) -> Page:
-        """A page with this picture at this place, ready to be used."""
-        path = self.folder / "memory.html"
-        path.write_text(page_of(picture), "utf-8")
-        address = path.as_uri() + place
-        if context or self._listening:  # another one, or a second beside the first
-            return self.visit(address, **context)
-        return self._load(self._lasting_page, address)
+        """The page with this picture at this place, ready to be used.
 
-    def visit(self, address: str, **context: Any) -> Page:
-        """The page at an address, ready to be used; it moves nothing smoothly."""
-        page = self.browser.new_context(**{"reduced_motion": "reduce"} | context).new_page()
-        return self._load(page, address)
+        Called again with the same options of a context, it loads the other picture into that page.
+        """
+        # Another name, since a change of the fragment alone would load nothing.
+        path = self.folder / f"memory{len(list(self.folder.glob('*.html')))}.html"
+        path.write_text(page_of(picture), "utf-8")
+        return self._load(self._lasting("", context), path.as_uri() + place)
+
+    def visit(self, address: str, *, init_script: str = "", **context: Any) -> Page:
+        """The page of a server, ready to be used; tests with the same options share it."""
+        kind = f"served {init_script}" if address.startswith("http") else ""
+        return self._load(self._lasting(kind, context, init_script), address)
+
+    def apart(self, address: str, **context: Any) -> Page:
+        """A page that is this test's alone, ready to be used; it moves nothing smoothly."""
+        return self._load(self._new(context), address)
+
+    def _lasting(self, kind: str, context: Mapping[str, Any], init_script: str = "") -> Page:
+        key = kind, json.dumps(context, sort_keys=True)
+        if key not in self._lasting_pages:
+            self._lasting_pages[key] = self._new(context)
+            self._lasting_pages[key].add_init_script(init_script)
+        return self._lasting_pages[key]
+
+    def _new(self, context: Mapping[str, Any]) -> Page:
+        return self.browser.new_context(**{"reduced_motion": "reduce", **context}).new_page()
 
     def _load(self, page: Page, address: str) -> Page:
-        origin = address.split("#")[0]
+        server = re.match(r"https?://[^/]*/", address)
+        origin = server[0] if server else address.split("#")[0]
+        self._stop_listening(page)
         self._listen(page, "console", lambda said: self.note("console", said.type, said.text))
         self._listen(page, "pageerror", lambda error: self.note("error", str(error)))
         self._listen(page, "dialog", lambda dialog: self.note("dialog", dialog.message))
@@ -83,26 +107,35 @@ class Opener:
 
     def _listen(self, page: Page, event: Any, listener: Callable[[Any], None]) -> None:
         page.on(event, listener)
-        self._listening.append((page, event, listener))
+        self._listeners.setdefault(page, []).append((event, listener))
+
+    def _stop_listening(self, page: Page) -> None:
+        for event, listener in self._listeners.pop(page, []):
+            page.remove_listener(event, listener)
 
     def close(self) -> None:
-        """Close all pages but the lasting one, in which nothing is left of this test."""
-        for context in self.browser.contexts:
-            if context is not self._lasting_page.context:
-                context.close()
-        for page, event, listener in self._listening:
-            page.remove_listener(event, listener)
-        if any(page is self._lasting_page for page, _, _ in self._listening):
-            self._lasting_page.evaluate("localStorage.clear()")
-            self._lasting_page.mouse.move(-1, -1)
-            # A file, as the next page is: from there the browser needs no other process.
-            nothing = self.folder / "nothing.html"
-            nothing.touch()
-            self._lasting_page.goto(nothing.as_uri())
+        """Close all pages but the lasting ones, in which nothing is left of this test."""
+        options = {page: json.loads(key) for (_, key), page in self._lasting_pages.items()}
+        # A file, as the next page is: from there the browser needs no other process.
+        nothing = self.folder / "nothing.html"
+        nothing.touch()
+        for page in list(self._listeners):
+            self._stop_listening(page)
+            if page not in options:
+                page.context.close()
+                continue
+            page.unroute_all(behavior="ignoreErrors")
+            page.evaluate("localStorage.clear()")
+            page.mouse.move(-1, -1)
+            scheme = options[page].get("color_scheme", "light")
+            page.emulate_media(media="null", color_scheme=scheme)
+            page.context.clear_cookies()
+            page.goto("about:blank" if page.url.startswith("http") else nothing.as_uri())
 
     def note(self, *what: str) -> None:
-        """Keep a complaint."""
-        self.complaints.append(" ".join(what))
+        """Keep a complaint, unless it is of a kind that the test expects."""
+        if what[0] not in self.ignored:
+            self.complaints.append(" ".join(what))
 
     def watch(self, url: str, origin: str) -> None:
         """A request beside the page itself, its own server and what stands in it."""
@@ -112,9 +145,9 @@ class Opener:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path, lasting_page: Page) -> Iterator[Opener]:
+def open_page(browser: Browser, tmp_path: Path, lasting_pages: LastingPages) -> Iterator[Opener]:
     """Opens pages; when the test is over, nothing may have gone wrong in any of them."""
-    opener = Opener(browser, tmp_path, lasting_page)
+    opener = Opener(browser, tmp_path, lasting_pages)
     yield opener
     opener.close()
     assert opener.complaints == []
@@ -127,6 +160,15 @@ def wait(page: Page) -> None:
     the browser tells of the change later, and until then the view before it is ready.
     """
     page.locator("body[data-ready]").wait_for(state="attached", timeout=120_000)
+
+
+def show(page: Page, place: str) -> None:
+    """Go to a place of another view by its address, and wait until its view stands."""
+    view = place.split("/")[1].partition("?")[0]
+    expect(page.locator(f"body[data-view='{view}']")).to_have_count(0)
+    page.evaluate("place => { location.hash = place; }", place)
+    expect(page.locator(f"body[data-view='{view}']")).to_be_visible()
+    wait(page)
 
 
 def reload(page: Page) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from cli.shell import Shell
 from memory_fabric.models import LASTING_SCOPES
@@ -48,18 +48,11 @@ def server(shell: Shell) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def page(browser: Browser, server: Serving) -> Iterator[Page]:
+def page(open_page: Opener, server: Serving) -> Page:
     """The page behind the printed address; no script may fail in it."""
-    complaints: list[str] = []
-    found = browser.new_context(reduced_motion="reduce").new_page()
+    open_page.ignored.add("console")  # the browser says there that a change was refused
     # Notes stay: on a slow machine their seconds could be over before the next key.
-    found.add_init_script(NOTES_STAY)
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.goto(server.address)
-    wait(found)
-    yield found
-    found.context.close()
-    assert complaints == []
+    return open_page.visit(server.address, init_script=NOTES_STAY)
 
 
 def whats(shell: Shell) -> set[str]:
@@ -250,7 +243,7 @@ def test_commands_copied_from_a_saved_page_work_with_special_characters(
     shell.remember(odd)
     target = tmp_path / "memory.html"
     shell.run("viz", "--out", str(target), "--no-open")
-    page = open_page.visit(f"{target.as_uri()}#/timeline")
+    page = open_page.apart(f"{target.as_uri()}#/timeline")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
     def copied(name: str, row: str) -> list[str]:

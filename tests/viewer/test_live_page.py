@@ -280,7 +280,7 @@ def test_a_button_reloads_the_memory(open_page: Opener, server: Canned) -> None:
 def test_the_newer_of_two_reloads_is_shown_whichever_is_answered_first(
     open_page: Opener, server: Canned
 ) -> None:
-    page = open_page.visit(server.address + "#/graph")
+    page = open_page.apart(server.address + "#/graph")
     count_answers(page)
     held: list[Route] = []
     page.route("**/api/picture", lambda route: held.append(route))
@@ -303,7 +303,7 @@ def test_the_newer_of_two_reloads_is_shown_whichever_is_answered_first(
 def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
     open_page: Opener, server: Canned
 ) -> None:
-    page = open_page.visit(server.address + "#/status")
+    page = open_page.apart(server.address + "#/status")
     count_answers(page)
     server.failing = True
     for number in range(3):
@@ -482,7 +482,7 @@ def test_an_unknown_project_is_reported_with_a_link_back(
 def test_a_single_project_has_no_list_to_choose_from(open_page: Opener, server: Canned) -> None:
     server.listed = [listed("shop-1", "shop", 11)]
 
-    page = open_page.visit(server.address)
+    page = open_page.apart(server.address)
     count_answers(page)
 
     expect_answers(page, "/api/projects", 1)

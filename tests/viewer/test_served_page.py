@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from cli.shell import Shell
 from command_line import run_here
 from servers.http.http_server import Serving, serving
-from viewer.conftest import Opener, reload, wait
+from viewer.conftest import Opener, reload
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,9 @@ def server(shell: Shell) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def page(browser: Browser, server: Serving) -> Iterator[Page]:
+def page(open_page: Opener, server: Serving) -> Page:
     """The page behind the printed address; nothing may go wrong in it."""
-    complaints: list[str] = []
-    found = browser.new_context(reduced_motion="reduce").new_page()
-    found.on("console", lambda said: complaints.append(said.text))
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.goto(server.address)
-    wait(found)
-    yield found
-    found.context.close()
-    assert complaints == []
+    return open_page.visit(server.address)
 
 
 def test_the_printed_address_opens_the_page_and_its_key_is_removed_from_the_url(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from cli.shell import Shell
 from command_line import run_here
@@ -36,18 +36,13 @@ def server(shell: Shell) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def page(browser: Browser, server: Serving) -> Iterator[Page]:
+def page(open_page: Opener, server: Serving) -> Page:
     """Its list of what waits; no script may fail in it."""
-    complaints: list[str] = []
-    found = browser.new_context(reduced_motion="reduce").new_page()
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.goto(server.address)
-    wait(found)
+    open_page.ignored.add("console")  # the browser says there that a change was refused
+    found = open_page.visit(server.address)
     found.keyboard.press("r")
     expect(found.get_by_role("heading", name="1 candidate in billing")).to_be_visible()
-    yield found
-    found.context.close()
-    assert complaints == []
+    return found
 
 
 def kinds(shell: Shell) -> list[str]:
@@ -263,7 +258,7 @@ def test_the_keys_are_listed_and_a_saved_page_shows_commands_for_them(
     page.keyboard.press("Escape")
     target = tmp_path / "memory.html"
     shell.run("viz", "--out", str(target), "--no-open")
-    written = open_page.visit(f"{target.as_uri()}#/review")
+    written = open_page.apart(f"{target.as_uri()}#/review")
 
     focus(written, waits.STALE)
     written.keyboard.press("a")
@@ -276,13 +271,11 @@ def test_the_keys_are_listed_and_a_saved_page_shows_commands_for_them(
     expect(dialog).to_contain_text("memory-fabric review --drop=claude-mem")
 
 
-def test_the_heading_has_focus_when_the_list_is_empty(browser: Browser, tmp_path: Path) -> None:
+def test_the_heading_has_focus_when_the_list_is_empty(open_page: Opener, tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.hear(shell, waits.HEARD[0])
     with serving(shell) as server:
-        page = browser.new_context(reduced_motion="reduce").new_page()
-        page.goto(server.address)
-        wait(page)
+        page = open_page.visit(server.address)
         page.keyboard.press("r")
         page.keyboard.press("j")
         page.keyboard.press("d")
@@ -292,7 +285,6 @@ def test_the_heading_has_focus_when_the_list_is_empty(browser: Browser, tmp_path
         expect_focused(page, "Review")
         expect(page.locator("#tab-review .count")).to_have_count(0)
         expect_value(page, "memoryFabric.view", "review")
-        page.context.close()
 
 
 def test_a_rule_of_the_space_owner_shows_what_it_asks_about(page: Page, shell: Shell) -> None:

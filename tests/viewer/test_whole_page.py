@@ -294,13 +294,13 @@ def test_the_status_shows_state_reason_and_remedy_as_text(open_page: Opener) -> 
 
 
 def test_the_page_without_javascript_explains_where_else_to_look(open_page: Opener) -> None:
-    path = open_page.folder / "memory.html"
-    open_page(shop().made())
+    address = open_page(shop().made()).url
 
     page = open_page.browser.new_context(java_script_enabled=False).new_page()
-    page.goto(path.as_uri())
+    page.goto(address)
 
     expect(page.locator("noscript p")).to_be_visible()
+    page.context.close()
 
 
 def fits(page: Page) -> bool:
