@@ -14,7 +14,7 @@ import waiting
 from memory_fabric.config import read_settings
 from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import TESTS, HookRunner
+from replay.hook_runner import TESTS, HereRunner, HookRunner
 from servers.live_server import LiveServer
 
 RULE = "Run the tests before you commit"
@@ -107,7 +107,7 @@ CLOCK = itertools.count()
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     """A session whose person has typed a prompt."""
-    return started(HookRunner(tmp_path))
+    return started(HereRunner(tmp_path))
 
 
 def started(hooks: HookRunner, name: str = "s1") -> Session:
@@ -130,8 +130,9 @@ def remember(session: Session, when: str = "commit, first pytest", **evidence: s
 
 
 def test_a_call_is_refused_in_the_users_words_until_the_command_has_passed(
-    session: Session,
+    tmp_path: Path,
 ) -> None:
+    session = started(HookRunner(tmp_path))
     rule = remember(session)
 
     held = session.held(COMMIT)

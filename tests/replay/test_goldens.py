@@ -24,7 +24,8 @@ from replay.ways import Way, by_launcher, in_process
 from servers.live_server import LiveServer
 
 ALL = [(name, in_process) for name in names()]
-FEW = [(name, by_launcher) for name in ("compaction", "fixes")]
+# Another one is played by launchers that find a running server.
+FEW = [("compaction", by_launcher)]
 # What it says depends on what is installed.
 OTHERS = {"semantic"}
 WRITE = "after a wanted change: PYTHONPATH=plugin:tests python -m replay.write_goldens"

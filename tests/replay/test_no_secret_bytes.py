@@ -19,7 +19,7 @@ from command_line import run_here
 from drawn import chance, token
 from memory_fabric.config import read_settings
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import ROOT, HookRunner, content
+from replay.hook_runner import ROOT, HereRunner, HookRunner, content
 
 Way = Callable[[HookRunner, str], None]
 DECISION = "We decided to use {} for the API key of Stripe because it works."
@@ -28,8 +28,9 @@ SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 
 
 @pytest.fixture
-def hooks(tmp_path: Path) -> HookRunner:
-    hooks = HookRunner(tmp_path)
+def hooks(tmp_path: Path, request: pytest.FixtureRequest) -> HookRunner:
+    """Hooks that are answered in this process, or another kind of runner that is the parameter."""
+    hooks: HookRunner = getattr(request, "param", HereRunner)(tmp_path)
     (hooks.project / ".git").mkdir()
     return hooks
 
@@ -268,7 +269,12 @@ def everything(hooks: HookRunner) -> bytes:
     return b"\0".join(content(path) for path in hooks.folder.rglob("*"))
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    ("hooks", "way"),
+    [(HookRunner, transcript), *((HereRunner, way) for way in WAYS)],
+    ids=lambda value: value.__name__,
+    indirect=["hooks"],
+)
 def test_no_file_of_ours_holds_what_came_by(hooks: HookRunner, way: Way) -> None:
     secret = token()
 

@@ -1,4 +1,6 @@
-"""Every recorded event run by a real hook process, compared with reviewed replies.
+"""Every recorded event, and its variants, compared with reviewed replies.
+
+The events are answered by the command of hooks.json, their variants in this process.
 
 `tests/replies/<event>.json` holds what each prints with an empty memory and with one that holds two
 statements of an earlier session. After a wanted change write them anew
@@ -15,19 +17,23 @@ import pytest
 from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
+from replay.ways import Way, by_launcher, in_process
 
 IDS = [path.stem for path in recordings()]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("replay"))
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[Way, World]:
+    return {way: World(tmp_path_factory.mktemp("replay"), way) for way in (by_launcher, in_process)}
 
 
 @pytest.mark.parametrize("path", recordings(), ids=IDS)
-def test_a_recorded_event_gets_the_reply_that_was_reviewed(path: Path, world: World) -> None:
+def test_a_recorded_event_gets_the_reply_that_was_reviewed(
+    path: Path, worlds: dict[Way, World]
+) -> None:
     reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
-    assert replayed(path, world) == reviewed
+    way = in_process if path.parent.name == "variants" else by_launcher
+    assert replayed(path, worlds[way]) == reviewed
 
 
 def test_every_reviewed_reply_belongs_to_a_recording() -> None:

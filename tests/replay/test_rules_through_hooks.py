@@ -13,17 +13,29 @@ from memory_fabric.config import read_settings
 from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store.home import launch_marks
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import TESTS, HookRunner
+from replay.hook_runner import TESTS, HereRunner, HookRunner
 
 SERVER = "Never start the dev server; the user runs it himself"
 STYLE = "API handlers return problem+json"
 QUOTE = "I'll run it myself, never start the dev server"
 
 
+START = {"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"}
+
+
 @pytest.fixture
 def hooks(tmp_path: Path) -> HookRunner:
+    """The hooks of a started session, answered in this process."""
+    hooks = HereRunner(tmp_path)
+    hooks.run(START)
+    return hooks
+
+
+@pytest.fixture
+def launched(tmp_path: Path) -> HookRunner:
+    """The hooks of a started session, by the command of hooks.json: it may start no Python."""
     hooks = HookRunner(tmp_path)
-    hooks.run({"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"})
+    hooks.run(START)
     return hooks
 
 
@@ -82,17 +94,17 @@ def test_a_rule_refuses_the_first_matching_call_of_a_session_only(
     assert later["permissionDecision"] == "deny"
 
 
-def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(hooks: HookRunner) -> None:
-    rule = remember(hooks, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
+def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(launched: HookRunner) -> None:
+    rule = remember(launched, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
 
-    asked = bash(hooks, "cd web && npm run dev &")
+    asked = bash(launched, "cd web && npm run dev &")
 
     assert asked["permissionDecision"] == "ask"
     assert QUOTE in asked["permissionDecisionReason"]
     assert f"`lift {rule.id[-8:]}`" in asked["permissionDecisionReason"]
     assert "memory-fabric rules" not in asked["permissionDecisionReason"]
-    assert bash(hooks, "npm run dev") == bash(hooks, "npm run build") == {}
-    assert bash(hooks, "npm run dev", "s2")["permissionDecision"] == "ask"
+    assert bash(launched, "npm run dev") == bash(launched, "npm run build") == {}
+    assert bash(launched, "npm run dev", "s2")["permissionDecision"] == "ask"
 
 
 @pytest.mark.parametrize(
@@ -203,84 +215,86 @@ def test_no_call_is_refused_if_the_refusal_cannot_be_recorded(hooks: HookRunner)
     assert STYLE in told[0]["additionalContext"]
 
 
-def test_a_broken_or_disabled_memory_allows_every_call(hooks: HookRunner) -> None:
-    remember(hooks, STYLE, "git push")
+def test_a_broken_or_disabled_memory_allows_every_call(launched: HookRunner) -> None:
+    remember(launched, STYLE, "git push")
 
-    assert bash(hooks, "git push", environ={"MEMORY_FABRIC": "off"}) == {}
-    [graph] = hooks.memory.glob("projects/*/graph.db")
+    assert bash(launched, "git push", environ={"MEMORY_FABRIC": "off"}) == {}
+    [graph] = launched.memory.glob("projects/*/graph.db")
     graph.write_bytes(b"no database" * 1000)
-    assert bash(hooks, "git push") == {}
+    assert bash(launched, "git push") == {}
 
 
-def test_the_launcher_starts_python_only_while_a_rule_exists(hooks: HookRunner) -> None:
-    broken = {"CLAUDE_PLUGIN_DATA": str(hooks.folder / "none"), "PATH": "/nonexistent"}
-    interpreter = Path(hooks.environ["CLAUDE_PLUGIN_DATA"]) / "interpreter"
+def test_the_launcher_starts_python_only_while_a_rule_exists(launched: HookRunner) -> None:
+    broken = {"CLAUDE_PLUGIN_DATA": str(launched.folder / "none"), "PATH": "/nonexistent"}
+    interpreter = Path(launched.environ["CLAUDE_PLUGIN_DATA"]) / "interpreter"
     before = interpreter.read_text()
     interpreter.write_text("/nonexistent/python\n")
-    assert bash(hooks, "git push", environ=broken) == {}  # nothing looked for a Python
-    assert not (hooks.folder / "none").exists()
+    assert bash(launched, "git push", environ=broken) == {}  # nothing looked for a Python
+    assert not (launched.folder / "none").exists()
     interpreter.write_text(before)
 
-    remember(hooks, STYLE, "git push")
+    remember(launched, STYLE, "git push")
 
-    assert bash(hooks, "git push")["permissionDecision"] == "deny"
-
-
-def test_an_event_without_a_handler_does_not_disable_rules_afterwards(hooks: HookRunner) -> None:
-    (hooks.memory / "config.toml").write_text("write = false\n")
-    hooks.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
-    (hooks.memory / "config.toml").unlink()
-
-    remember(hooks, STYLE, "git push")
-
-    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+    assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_apply_again_once_an_invalid_config_is_corrected(hooks: HookRunner) -> None:
-    remember(hooks, STYLE, "git push")
-    config = hooks.memory / "config.toml"
+def test_an_event_without_a_handler_does_not_disable_rules_afterwards(launched: HookRunner) -> None:
+    (launched.memory / "config.toml").write_text("write = false\n")
+    launched.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
+    (launched.memory / "config.toml").unlink()
+
+    remember(launched, STYLE, "git push")
+
+    assert bash(launched, "git push")["permissionDecision"] == "deny"
+
+
+def test_rules_apply_again_once_an_invalid_config_is_corrected(launched: HookRunner) -> None:
+    remember(launched, STYLE, "git push")
+    config = launched.memory / "config.toml"
     config.write_text("[domains.legal]\nisolate = = true\n")
 
-    closed = bash(hooks, "git push")
+    closed = bash(launched, "git push")
     config.write_text("[domains.legal]\nisolate = true\n")
 
     assert closed == {}
-    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+    assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(hooks: HookRunner) -> None:
-    remember(hooks, STYLE, "git push")
-    config = hooks.memory / "config.toml"
+def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(
+    launched: HookRunner,
+) -> None:
+    remember(launched, STYLE, "git push")
+    config = launched.memory / "config.toml"
     config.write_text("read = false\n")
-    off = [bash(hooks, "git push") for _ in range(2)]
+    off = [bash(launched, "git push") for _ in range(2)]
     config.unlink()
 
-    hooks.say("Push it, please.")
+    launched.say("Push it, please.")
 
     assert off == [{}, {}]
-    assert bash(hooks, "git push")["permissionDecision"] == "deny"
+    assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_without_bound_calls_start_python_only_once(hooks: HookRunner) -> None:
-    remember(hooks, STYLE, "working on the lists")
-    [mark] = hooks.memory.glob("projects/*/has-rules")
+def test_rules_without_bound_calls_start_python_only_once(launched: HookRunner) -> None:
+    remember(launched, STYLE, "working on the lists")
+    [mark] = launched.memory.glob("projects/*/has-rules")
 
-    assert bash(hooks, "ls") == {}
+    assert bash(launched, "ls") == {}
     assert not mark.exists()
-    hooks.say("Which lists are there?")
+    launched.say("Which lists are there?")
     assert not mark.exists()
 
-    remember(hooks, SERVER, "npm run dev")
+    remember(launched, SERVER, "npm run dev")
     assert mark.exists()
 
 
-def test_rules_hidden_from_an_agent_still_start_python(hooks: HookRunner) -> None:
+def test_rules_hidden_from_an_agent_still_start_python(launched: HookRunner) -> None:
     config = '[domains.legal]\nisolate = true\nagents = ["lawyer"]\n'
-    (hooks.memory / "config.toml").write_text(config)
-    remember(hooks, STYLE, "git push", domain="legal")
+    (launched.memory / "config.toml").write_text(config)
+    remember(launched, STYLE, "git push", domain="legal")
 
-    hidden = bash(hooks, "git push")
-    seen = bash(hooks, "git push", agent_id="a1", agent_type="lawyer")
+    hidden = bash(launched, "git push")
+    seen = bash(launched, "git push", agent_id="a1", agent_type="lawyer")
 
     assert hidden == {}
     assert seen["permissionDecision"] == "deny"
@@ -311,16 +325,16 @@ def test_a_rule_that_refused_a_call_is_counted_as_shown(hooks: HookRunner) -> No
     assert rows == [(f"record:{rule.id}", "held", "constraint")]
 
 
-def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(hooks: HookRunner) -> None:
-    (hooks.project / ".git").mkdir()
-    sub = hooks.project / "apps" / "web"
+def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(launched: HookRunner) -> None:
+    (launched.project / ".git").mkdir()
+    sub = launched.project / "apps" / "web"
     sub.mkdir(parents=True)
     environ = {"CLAUDE_PROJECT_DIR": str(sub)}
-    assert bash(hooks, "ls", "s3", environ=environ) == {}  # notes the place
-    remember(hooks, STYLE, "apps/web/src/**")
-    path = launch_marks.place_path(str(hooks.memory), str(sub))
+    assert bash(launched, "ls", "s3", environ=environ) == {}  # notes the place
+    remember(launched, STYLE, "apps/web/src/**")
+    path = launch_marks.place_path(str(launched.memory), str(sub))
 
-    told = tool(hooks, "Edit", {"file_path": "src/x.ts"}, "s3", environ=environ, cwd=str(sub))
+    told = tool(launched, "Edit", {"file_path": "src/x.ts"}, "s3", environ=environ, cwd=str(sub))
 
     assert os.path.exists(path)
     assert told["permissionDecision"] == "deny"

@@ -1,4 +1,4 @@
-"""Transcripts as the hooks' own processes meet them: no files, forbidden ones, ones that grow."""
+"""Transcripts as hooks meet them: no files, forbidden ones, ones that grow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.hooks.table import HANDLERS
-from replay.hook_runner import HookResult, HookRunner
+from replay.hook_runner import HereRunner, HookResult, HookRunner
 from replay.test_fails_open import assert_open, obey_permissions
 
 FOUND = "Noted fix: Requests hang when the connection pool is never closed."
@@ -34,7 +34,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> HookRunner:
-    return HookRunner(tmp_path)
+    return HereRunner(tmp_path)
 
 
 def line(number: int, text: str) -> bytes:
@@ -49,8 +49,10 @@ def line(number: int, text: str) -> bytes:
 
 
 def run_hook(hooks: HookRunner, name: str, path: Path, **fields: Any) -> HookResult:
+    """The result of an event: of a process of its own where modes of files have to hold for it."""
     event = {"hook_event_name": name, "session_id": "s", "transcript_path": str(path), **fields}
-    return hooks.run(event, prepare=obey_permissions)
+    is_closed = path.stat().st_mode & 0o777 == 0
+    return hooks.run(event, prepare=obey_permissions if is_closed else None)
 
 
 def rows(hooks: HookRunner, query: str) -> list[Any]:

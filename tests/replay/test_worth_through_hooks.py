@@ -30,7 +30,7 @@ from replay.three_weeks import (
     start,
     stop,
 )
-from replay.ways import Way, by_launcher, in_process
+from replay.ways import in_process
 
 CHANGED = "The file has been updated."
 
@@ -59,9 +59,8 @@ def of_second(tmp_path: Path, *steps: Step, first: Sequence[Step] = FIRST) -> di
     return cases(newest)
 
 
-@pytest.mark.parametrize("way", [in_process, by_launcher])
-def test_each_of_three_weeks_counts_its_own_outcomes(way: Way, tmp_path: Path) -> None:
-    with Replay(Path(os.path.realpath(tmp_path)), way) as replay:
+def test_each_of_three_weeks_counts_its_own_outcomes(tmp_path: Path) -> None:
+    with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play(STORY)
         answer = worth(replay)
         shown = run_here(("worth",), replay.hooks.environ, replay.hooks.project).out
