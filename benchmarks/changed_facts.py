@@ -22,7 +22,6 @@ import argparse
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -92,7 +91,7 @@ def run(name: str, plugin: str = ROOT) -> list[dict[str, str]]:
                 "start": start,
                 "MEMORY.md": shown,
                 "prompt": memories_of(hooks.fire("UserPromptSubmit", prompt=one.prompt).context),
-                "recall": _recalled(hooks, plugin, one.prompt),
+                "recall": _recalled(hooks, one.prompt),
             }
             for one in CHANGED
         ]
@@ -169,18 +168,10 @@ def _records(path: str) -> list[tuple[str, str, list[str]]]:
     return [(id_, what, json.loads(b)["evidence"].get("contradicts", [])) for id_, what, b in rows]
 
 
-def _recalled(hooks: Hooks, plugin: str, question: str) -> str:
+def _recalled(hooks: Hooks, question: str) -> str:
     """Return a line for each result of recall but accounts of whole sessions, with its mark."""
-    done = subprocess.run(
-        [sys.executable, "-m", "memory_fabric.cli", "recall", "--json", question],
-        capture_output=True,
-        cwd=hooks.project,
-        env=hooks.environ | {"PYTHONPATH": os.path.join(plugin, "plugin")},
-        check=False,  # 1 if nothing was found
-        text=True,
-    )
     lines = []
-    for found in json.loads(done.stdout)["results"]:
+    for found in json.loads(hooks.command("recall", "--json", question))["results"]:
         about = found["metadata"]
         if about.get("type") == "session":
             continue

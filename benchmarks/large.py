@@ -159,7 +159,7 @@ def measure(folder: str, runs: int, only: Sequence[str] = ()) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="memory-fabric-scratch-") as scratch:
         samples = large_commands.samples_of(environ["MEMORY_FABRIC_HOME"])
         for run in large_commands.runs(samples, scratch):
-            if not only or run.command in only:
+            if not only or run.command in only or run.label in only:
                 taken = [_timed(run, environ, scratch) for _ in range(1 if run.changes else runs)]
                 rows.append(_row(run, taken))
                 print(f"{rows[-1].seconds:8.2f} s  {run.label}", file=sys.stderr)
@@ -222,7 +222,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--beside", type=int, default=10_000, help="of the store beside it")
     parser.add_argument("--store", metavar="FOLDER", help="measure this store, built before")
     parser.add_argument("--build", metavar="FOLDER", help="only build a store there")
-    parser.add_argument("--only", nargs="+", default=(), metavar="COMMAND")
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="COMMAND", help="or rows by their label"
+    )
     parser.add_argument("--runs", type=int, default=3, help="of commands that change nothing")
     parser.add_argument("--no-hooks", action="store_true", help="without the hooks' rows")
     parser.add_argument("--json", action="store_true")

@@ -122,6 +122,18 @@ class Hooks:
         )
         return done.stdout, done.stderr.decode("utf-8", "replace")
 
+    def command(self, *words: str) -> str:
+        """Return what `memory-fabric` with these words prints, whatever its exit status."""
+        done = subprocess.run(
+            [sys.executable, "-m", "memory_fabric.cli", *words],
+            capture_output=True,
+            cwd=self.project,
+            env=self.environ | {"PYTHONPATH": os.path.join(self._plugin, "plugin")},
+            check=False,
+            text=True,
+        )
+        return done.stdout
+
     def write(self, role: str, content: object, **extra: object) -> None:
         """Append an entry to the transcript, one second after the one before."""
         self.now_s += 1

@@ -49,6 +49,7 @@ def test_showing_an_older_fact_alone_first_or_unmarked_counts_as_wrong(
 
 
 # The number of answers of `recall` that may tell the older value first, of 7.
+@pytest.mark.usefixtures("answered_here")
 @pytest.mark.parametrize(
     ("name", "wrongly_recalled"), [(changed_facts.BY_ASSISTANT, 0), (changed_facts.BY_USER, 1)]
 )

@@ -42,6 +42,7 @@ def test_injected_text_is_judged_as_expected(
 
 
 # The published figures of each set: the shares of prompts told rightly and wrongly.
+@pytest.mark.usefixtures("answered_here")
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [

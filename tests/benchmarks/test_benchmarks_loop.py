@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import subprocess
@@ -9,10 +11,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 COMMAND = Path(__file__).parents[2] / "benchmarks" / "histories.py"
+sys.path.insert(0, str(COMMAND.parent))
+
+import histories  # noqa: E402 - the benchmark's own folder is where its modules are found
+
 PROJECT, FOLDER = "ines/boats", "ines+boats"
 STORED = "We store the berths in PostgreSQL from the first day on."
 RULE = "Never count the guest berths of the north pier."
@@ -62,15 +69,12 @@ class Played:
         # The replay makes the folder of its loop at once.
         while not (self.loop / FOLDER / "README.md").exists():
             assert self.replay.poll() is None
-        done = subprocess.run(
-            [sys.executable, COMMAND, "--answer", self.loop / FOLDER, *options],
-            input="\n".join(lines),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
-        assert done.returncode == status, done.stderr
-        return done.stderr if status else done.stdout
+        given, out, err = io.StringIO("\n".join(lines)), io.StringIO(), io.StringIO()
+        streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+        with streams[0], streams[1], mock.patch.object(sys, "stdin", given):
+            code = histories.main(["--answer", str(self.loop / FOLDER), *options])
+        assert code == status, err.getvalue()
+        return err.getvalue() if status else out.getvalue()
 
     def items(self, kind: str) -> list[dict[str, Any]]:
         assert self.replay.wait(TIMEOUT_S) == 0
@@ -138,6 +142,7 @@ def test_the_exported_conversation_contains_no_injected_text_and_no_notes(
     assert "Sounds like" not in text
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_notes_of_a_loop_are_saved_for_a_later_replay(told: tuple[Played, list[str]]) -> None:
     played, _ = told
     notes = played.loop / FOLDER / "notes.jsonl"
@@ -145,9 +150,7 @@ def test_notes_of_a_loop_are_saved_for_a_later_replay(told: tuple[Played, list[s
     again = played.out.parent / "again"
     data = played.out.parent / "conversations.jsonl"
     places = ("--data", data, "--out", again, "--notes", notes)
-    subprocess.run(
-        [sys.executable, COMMAND, *places], check=True, capture_output=True, timeout=TIMEOUT_S
-    )
+    assert histories.main([str(word) for word in places]) == 0
 
     records = (again / FOLDER / "records.jsonl").read_text("utf-8").splitlines()
     closed = [row["what"] for row in map(json.loads, records) if row["superseded_by"]]

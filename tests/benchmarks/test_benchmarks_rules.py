@@ -1,9 +1,8 @@
-"""The benchmark of rules that change, on an invented dialogue and the real hooks."""
+"""The benchmark of rules that change, on an invented dialogue."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
+import rules  # noqa: E402
 from rules import is_told, is_told_as_current, note, prompts_of  # noqa: E402
 
 OLD, NEW = "always start pier names with 'n_'", "always start pier names with 's_'"
@@ -89,19 +89,16 @@ def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
     assert line == f'{rule} Instead of: 1630ad9a. From: "{said}"'
 
 
-def test_runs_with_and_without_notes_report_which_rules_a_new_session_gets(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("answered_here")
+def test_runs_with_and_without_notes_report_which_rules_a_new_session_gets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = tmp_path / "rules.json"
     data.write_text(json.dumps(DATA), "utf-8")
 
-    ran = subprocess.run(
-        [sys.executable, str(FOLDER / "rules.py"), "--data", str(data)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    assert rules.main(["--data", str(data)]) == 0
 
-    assert ran.returncode == 0, ran.stderr
-    with_notes, without = ran.stdout.split("without notes")
+    with_notes, without = capsys.readouterr().out.split("without notes")
     for shown, noted in ((with_notes, "2 of 2"), (without, "0 of 2")):
         figures = {line[:40].strip(): line[40:] for line in shown.splitlines()}
         assert "of 1;" in figures["current rule told"]
