@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -82,10 +83,22 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
-    """Hooks with a filled memory, so that every stage of a recall has work."""
-    hooks = HookRunner(tmp_path_factory.mktemp("hot"))
+class Noted(NamedTuple):
+    """The modules of a hook's process, and the lines that replay/sys_modules.py wrote besides."""
+
+    modules: set[str]
+    opened: list[str]
+    lists: list[str]
+    compiled: list[str]
+    reached: list[str]
+
+
+def filled(folder: Path) -> HookRunner:
+    """Return hooks with a filled memory, so that every stage of a recall has work; all modules
+    are compiled.
+    """
+    compileall.compile_dir(ROOT / "plugin", quiet=1)
+    hooks = HookRunner(folder)
     (hooks.project / ".git").mkdir()
     (hooks.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     remote = '[remote "origin"]\n\turl = git@example.org:team/workers.git\n'
@@ -97,9 +110,10 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
     return hooks
 
 
-def modules_after(hooks: HookRunner, name: str, tmp_path: Path, **fields: Any) -> set[str]:
+def noted(hooks: HookRunner, name: str, **fields: Any) -> Noted:
+    """Run the hook of an event in a process that writes down what it does."""
     event = {**EVENTS[name], "hook_event_name": name, "session_id": "hot", **fields}
-    output = tmp_path / f"{name}.txt"
+    output = hooks.folder / "modules.txt"
     script = str(TESTS / "replay" / "sys_modules.py")
     subprocess.run(
         [
@@ -115,14 +129,46 @@ def modules_after(hooks: HookRunner, name: str, tmp_path: Path, **fields: Any) -
         stdout=subprocess.DEVNULL,
         check=True,
     )
-    return set(output.read_text("utf-8").split("\n"))
+    lines = (
+        output.with_name(f"{output.name}.{part}").read_text("utf-8").splitlines()
+        for part in Noted._fields[1:]
+    )
+    return Noted(set(output.read_text("utf-8").split("\n")), *lines)
 
 
 @pytest.fixture(scope="module")
-def loaded(hooks: HookRunner, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The modules that each event loads, in a process of its own."""
-    folder = tmp_path_factory.mktemp("loaded")
-    return {name: modules_after(hooks, name, folder) for name in HANDLERS}
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
+    """Hooks with a filled memory."""
+    return filled(tmp_path_factory.mktemp("hot"))
+
+
+@pytest.fixture(scope="module")
+def loaded(hooks: HookRunner) -> dict[str, Noted]:
+    """What each event loads, in a process of its own."""
+    return {name: noted(hooks, name) for name in HANDLERS}
+
+
+def tied(hooks: HookRunner) -> HookRunner:
+    """Return these hooks with a receiver and a shared log, neither of which listens."""
+    hooks.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    hooks.run({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
+    [project] = (hooks.memory / "projects").iterdir()
+    tie = Tie(project.name, "host=127.0.0.1 port=9 dbname=none", "shop", "ann")
+    ties.save(str(hooks.memory), tie)
+    return hooks
+
+
+@pytest.fixture(scope="module")
+def reaching(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Noted]:
+    """What each event loads where a receiver is named and a shared log is tied."""
+    folder = tmp_path_factory.mktemp("reaching")
+    shared = tied(filled(folder / "shared"))
+    loaded: dict[str, Noted] = {}
+    for name in HANDLERS:
+        # A failed exchange holds off the next one of the same home.
+        is_alone = bool(loaded) and not NAMES[name].isdisjoint(EXCHANGERS)
+        loaded[name] = noted(tied(HookRunner(folder / name)) if is_alone else shared, name)
+    return loaded
 
 
 def third_party(modules: set[str]) -> set[str]:
@@ -131,27 +177,20 @@ def third_party(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_a_hook_needs_nothing_but_python(loaded: dict[str, set[str]], name: str) -> None:
-    assert third_party(loaded[name]) == set()
+def test_a_hook_needs_nothing_but_python(loaded: dict[str, Noted], name: str) -> None:
+    assert third_party(loaded[name].modules) == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_what_could_reach_a_network(loaded: dict[str, set[str]], name: str) -> None:
-    assert loaded[name] & NETWORK == set()
-
-
-@pytest.fixture
-def receiving(hooks: HookRunner, monkeypatch: pytest.MonkeyPatch) -> HookRunner:
-    """The same hooks with the address of a receiver, on which nothing listens."""
-    monkeypatch.setitem(hooks.environ, "MEMORY_FABRIC_FORWARD_URL", "http://127.0.0.1:9")
-    return hooks
+def test_no_hook_loads_what_could_reach_a_network(loaded: dict[str, Noted], name: str) -> None:
+    assert loaded[name].modules & NETWORK == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_no_hook_loads_it_where_a_receiver_is_named_either(
-    receiving: HookRunner, tmp_path: Path, name: str
+    reaching: dict[str, Noted], name: str
 ) -> None:
-    modules = modules_after(receiving, name, tmp_path)
+    modules = reaching[name].modules
 
     assert modules & (NETWORK | {"memory_fabric.forwarding.sender"}) == set()
     has_part = any(handler in FORWARDERS for handler in NAMES[name])
@@ -162,53 +201,39 @@ def test_no_hook_loads_it_where_a_receiver_is_named_either(
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_without_a_receiver_no_hook_loads_what_forwards(
-    loaded: dict[str, set[str]], name: str
+    loaded: dict[str, Noted], name: str
 ) -> None:
     forwarding = modules_of(FORWARDERS)
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
-    assert loaded[name] & forwarding == set()
-
-
-@pytest.fixture
-def tied(tmp_path: Path) -> HookRunner:
-    """Hooks of a project that is tied to a server on which nothing listens."""
-    hooks = HookRunner(tmp_path / "tied")
-    hooks.run({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
-    [project] = (hooks.memory / "projects").iterdir()
-    tie = Tie(project.name, "host=127.0.0.1 port=9 dbname=none", "shop", "ann")
-    ties.save(str(hooks.memory), tie)
-    return hooks
+    assert loaded[name].modules & forwarding == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
-    tied: HookRunner, tmp_path: Path, name: str
+    reaching: dict[str, Noted], name: str
 ) -> None:
-    modules = modules_after(tied, name, tmp_path)
+    modules, reached = reaching[name].modules, reaching[name].reached
 
     assert modules & (NETWORK | {"psycopg", "memory_fabric.sharing.team.sync"}) == set()
     has_part = any(handler in EXCHANGERS for handler in NAMES[name])
     assert ("memory_fabric.sharing.team.ties" in modules) == has_part
-    reached = (tmp_path / f"{name}.txt.reached").read_text("utf-8").splitlines()
     assert [line for line in reached if line.startswith("socket.")] == []
     assert (
         sum("from memory_fabric.sharing.team import sync" in line for line in reached) == has_part
     )
-    if name in DELAYING:
-        assert modules & SLOW == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_without_a_tie_no_hook_loads_what_exchanges(loaded: dict[str, set[str]], name: str) -> None:
-    assert {m for m in loaded[name] if m.startswith("memory_fabric.sharing.team")} == set()
-    assert loaded[name] & modules_of(EXCHANGERS) == set()
+def test_without_a_tie_no_hook_loads_what_exchanges(loaded: dict[str, Noted], name: str) -> None:
+    assert {m for m in loaded[name].modules if m.startswith("memory_fabric.sharing.team")} == set()
+    assert loaded[name].modules & modules_of(EXCHANGERS) == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
 def test_events_that_delay_a_person_import_nothing_slow(
-    loaded: dict[str, set[str]], name: str
+    loaded: dict[str, Noted], name: str
 ) -> None:
-    assert loaded[name] & SLOW == set()
+    assert loaded[name].modules & SLOW == set()
 
 
 @pytest.mark.parametrize(
@@ -220,45 +245,48 @@ def test_events_that_delay_a_person_import_nothing_slow(
     ],
 )
 def test_a_prompt_that_states_nothing_loads_nothing_that_captures(
-    hooks: HookRunner, tmp_path: Path, prompt: str
+    hooks: HookRunner, prompt: str
 ) -> None:
-    modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
+    modules = noted(hooks, "UserPromptSubmit", prompt=prompt).modules
     assert "memory_fabric.recall.rank" in modules
     assert "memory_fabric.store.conversations.prompts" in modules
     assert modules & OF_CAPTURE == set()
 
 
-@pytest.mark.parametrize("name", ["UserPromptSubmit", "PreToolUse", "SubagentStart"])
-@pytest.mark.parametrize("agent", ["database-engineer", "Explore"])
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("UserPromptSubmit", {}),
+        ("PreToolUse", {}),
+        ("SubagentStart", {"agent_type": "database-engineer"}),
+        ("SubagentStart", {"agent_type": "Explore"}),
+    ],
+)
 def test_native_notes_are_not_read_where_a_person_waits(
-    hooks: HookRunner, tmp_path: Path, name: str, agent: str
+    hooks: HookRunner, name: str, fields: dict[str, str]
 ) -> None:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(hooks.project))
     folder = hooks.user_home / ".claude" / "projects" / slug / "memory"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "MEMORY.md").write_text("- The workers use Redis for pagination, by hand.\n")
-    fields = {"agent_type": agent} if name == "SubagentStart" else {}
 
-    modules = modules_after(hooks, name, tmp_path, **fields)
+    run = noted(hooks, name, **fields)
 
-    touched = (tmp_path / f"{name}.txt.opened").read_text("utf-8").split("\n")
-    assert str(hooks.project / ".git") + "/config" in touched
-    assert [path for path in touched if str(folder) in path] == []
-    assert "memory_fabric.store.tiers.client_memory_files" not in modules
+    assert str(hooks.project / ".git") + "/config" in run.opened
+    assert [path for path in run.opened if str(folder) in path] == []
+    assert "memory_fabric.store.tiers.client_memory_files" not in run.modules
 
 
 @pytest.mark.parametrize(
     "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
 )
-def test_a_prompt_with_a_cue_imports_nothing_slow(
-    hooks: HookRunner, tmp_path: Path, prompt: str
-) -> None:
-    assert modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+def test_a_prompt_with_a_cue_imports_nothing_slow(hooks: HookRunner, prompt: str) -> None:
+    assert noted(hooks, "UserPromptSubmit", prompt=prompt).modules & SLOW == set()
 
 
 @pytest.mark.parametrize("command", ["git push origin main", "ls -la"])
 def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
-    hooks: HookRunner, tmp_path: Path, command: str
+    hooks: HookRunner, command: str
 ) -> None:
     memory = Memory.open(read_settings(hooks.environ, {}))
     rule = Record("constraint", "Pushes wait for the build", evidence={"when": "git push"})
@@ -266,7 +294,7 @@ def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
     memory.close()
     call = {"tool_name": "Bash", "tool_input": {"command": command}}
 
-    modules = modules_after(hooks, "PreToolUse", tmp_path, **call)
+    modules = noted(hooks, "PreToolUse", **call).modules
 
     assert "memory_fabric.rules.matching" in modules
     assert ("memory_fabric.rules.effects" in modules) == ("push" in command)
@@ -276,7 +304,7 @@ def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
 
 @pytest.mark.parametrize("error", ["Exit code 3\nforce_https is not allowed", "ok"])
 def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
-    hooks: HookRunner, tmp_path: Path, error: str
+    hooks: HookRunner, error: str
 ) -> None:
     memory = Memory.open(read_settings(hooks.environ, {}))
     fix = Record("solution", 'Deploys loop with "force_https is not allowed"; remove the handler')
@@ -287,7 +315,7 @@ def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
     result = {"error": error} if failed else {"tool_response": {"stdout": error, "stderr": ""}}
 
     name = "PostToolUseFailure" if failed else "PostToolUse"
-    modules = modules_after(hooks, name, tmp_path, **call, **result)
+    modules = noted(hooks, name, **call, **result).modules
 
     assert ("memory_fabric.recall.known_fixes" in modules) == failed
     assert modules & SLOW == set()
@@ -304,9 +332,9 @@ def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
     ],
 )
 def test_an_event_that_recalls_nothing_loads_no_search(
-    hooks: HookRunner, tmp_path: Path, name: str, fields: dict[str, Any]
+    hooks: HookRunner, loaded: dict[str, Noted], name: str, fields: dict[str, Any]
 ) -> None:
-    modules = modules_after(hooks, name, tmp_path, **fields)
+    modules = noted(hooks, name, **fields).modules if fields else loaded[name].modules
 
     assert (
         modules & {"memory_fabric.store.queries.search", "memory_fabric.store.queries.reader"}
@@ -315,12 +343,8 @@ def test_an_event_that_recalls_nothing_loads_no_search(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_event_compiles_the_types_of_fields(
-    hooks: HookRunner, tmp_path: Path, name: str
-) -> None:
-    modules_after(hooks, name, tmp_path)
-
-    compiled = (tmp_path / f"{name}.txt.compiled").read_text("utf-8").splitlines()
+def test_no_event_compiles_the_types_of_fields(loaded: dict[str, Noted], name: str) -> None:
+    compiled = loaded[name].compiled
     assert [source for source in compiled if not source.startswith("lambda _cls")] == []
 
 
@@ -340,11 +364,9 @@ def test_a_text_without_long_words_opens_no_shapes_of_issuers() -> None:
 
 @pytest.mark.parametrize("name", DELAYING)
 def test_an_event_reads_each_file_of_words_and_rules_once(
-    hooks: HookRunner, tmp_path: Path, name: str
+    loaded: dict[str, Noted], name: str
 ) -> None:
-    modules_after(hooks, name, tmp_path)
-
-    read = (tmp_path / f"{name}.txt.lists").read_text("utf-8").splitlines()
+    read = loaded[name].lists
     assert len(read) == len(set(read))
 
 
@@ -363,46 +385,44 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
     Path(other["transcript_path"]).write_text("")
     hooks.run({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
 
-    modules = modules_after(hooks, "SessionStart", tmp_path)
+    modules = noted(hooks, "SessionStart").modules
 
     assert "memory_fabric.hooks.session.catch_up" in modules
     assert modules & {"memory_fabric.capture.remember", "memory_fabric.clients.transcript"} == set()
 
 
-def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
-    hooks: HookRunner, tmp_path: Path
-) -> None:
+def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(hooks: HookRunner) -> None:
     [project] = (hooks.memory / "projects").iterdir()
     reading = "memory_fabric.sharing.git.claims_read"
-    assert reading not in modules_after(hooks, "SessionStart", tmp_path)
+    assert reading not in noted(hooks, "SessionStart").modules
     (hooks.memory / "share.json").write_text(json.dumps({project.name: True}))
     line = {"id": new_id(), "type": "decision", "what": "Use Kafka for the events", "author": "bob"}
     (hooks.project / ".claude/memory").mkdir(parents=True, exist_ok=True)
     journal = hooks.project / ".claude/memory/decisions.jsonl"
     journal.write_text(json.dumps(line) + "\n")
 
-    modules = modules_after(hooks, "SessionStart", tmp_path)
+    modules = noted(hooks, "SessionStart").modules
 
     assert reading in modules and modules & SLOW == set()
     assert OF_ARRIVALS not in modules
     journal.write_text(json.dumps(line) + "\n" + json.dumps(line | {"id": new_id()}) + "\n")
-    told_of = modules_after(hooks, "SessionStart", tmp_path)
+    told_of = noted(hooks, "SessionStart").modules
     assert OF_ARRIVALS in told_of and told_of & SLOW == set()
     assert "from bob as claimed" in hooks.say("Do the events use Kafka?", "theirs").context
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
 def test_nothing_of_rooms_is_loaded_where_nobody_has_one(
-    loaded: dict[str, set[str]], name: str
+    loaded: dict[str, Noted], name: str
 ) -> None:
-    assert loaded[name] & OF_ROOMS == set()
+    assert loaded[name].modules & OF_ROOMS == set()
 
 
-def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path: Path) -> None:
+def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner) -> None:
     recall = {"tool_name": "mcp__plugin_memory-fabric_memory__recall", "tool_use_id": "toolu_1"}
 
-    own = modules_after(hooks, "PreToolUse", tmp_path, **recall)
-    by_agent = modules_after(hooks, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
+    own = noted(hooks, "PreToolUse", **recall).modules
+    by_agent = noted(hooks, "PreToolUse", agent_type="poem-writer", **recall).modules
 
     assert own & OF_ROOMS == set()
     assert by_agent & OF_ROOMS == {"memory_fabric.store.home.callers"}
@@ -410,8 +430,8 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_the_events_own_handlers_are_loaded(loaded: dict[str, set[str]], name: str) -> None:
-    handlers = {m for m in loaded[name] if "memory_fabric.hooks.handlers." in m}
+def test_only_the_events_own_handlers_are_loaded(loaded: dict[str, Noted], name: str) -> None:
+    handlers = {m for m in loaded[name].modules if "memory_fabric.hooks.handlers." in m}
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
     every = {other for names in NAMES.values() for other in names}

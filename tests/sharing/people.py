@@ -13,13 +13,17 @@ from memory_fabric.config import read_settings
 from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import HookRunner
+from replay.hook_runner import HookResult, HookRunner
 
 LOCAL = Path(".claude") / "memory"
 
 
 class Person:
-    """Somebody with a home of his own, who works in a clone through the real hooks."""
+    """Somebody with a home of his own, who works in a clone: `through_hooks` as the client runs
+    them, otherwise through their dispatcher in this process.
+    """
+
+    through_hooks = False
 
     def __init__(self, folder: Path, name: str, remote: Path | None = None) -> None:
         self.name = name
@@ -71,14 +75,13 @@ class Person:
 
     def works(self, text: str, session: str = "work") -> None:
         """Say something to the client, and let the session stop."""
-        self.hooks.say(text, session)
+        self.asks(text, session)
         sent = {"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}}
         entry = {"type": "attachment", "attachment": {**sent, "prompt": text}}
         path = self.hooks.transcript(session)
         with path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(entry) + "\n")
-        event = {"hook_event_name": "Stop", "session_id": session, "transcript_path": str(path)}
-        self.hooks.run(event)
+        self.fires("Stop", session, transcript_path=str(path))
 
     def isolates(self, domain: str) -> None:
         """Write a config.toml that isolates this domain."""
@@ -87,13 +90,19 @@ class Person:
 
     def starts(self, session: str) -> str:
         """Return what a new session is given at its start."""
-        return self.hooks.run(
-            {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
-        ).context
+        return self.fires("SessionStart", session, source="startup")
 
     def asks(self, prompt: str, session: str = "asking") -> str:
         """Return what a prompt is given."""
-        return self.hooks.say(prompt, session).context
+        return self.fires("UserPromptSubmit", session, prompt=prompt)
+
+    def fires(self, name: str, session: str, **fields: str) -> str:
+        """Run the hook of an event; return the text for the model."""
+        event = {"hook_event_name": name, "session_id": session, **fields}
+        if self.through_hooks:
+            return self.hooks.run(event).context
+        done = run_here(("hook",), self.hooks.environ, self.project, json.dumps(event))
+        return HookResult(done.status, done.out.encode(), done.err).context
 
     def publishes(self) -> None:
         """Commit the folder, bring in what others pushed, and push."""

@@ -76,7 +76,7 @@ def test_a_repository_adds_no_records_unless_sharing_is_on(ann: Person) -> None:
 
     start = ann.starts("new")
     asked = ann.asks("Which cart cache, Mongo or evil Redis?", "new")
-    ann.hooks.run({"hook_event_name": "Stop", "session_id": "new"})
+    ann.fires("Stop", "new")
 
     assert "Mongo" not in start + asked and ORDER not in start + asked
     assert {r.id: r for r in ann.records()} == before
@@ -226,6 +226,7 @@ def test_a_flood_of_foreign_records_displaces_no_own_record(ann: Person) -> None
 
 
 def test_a_large_journal_is_read_quickly(ann: Person) -> None:
+    ann.through_hooks = True  # it measures the processes
     ann.json("share", "on")
     line = json.dumps(claim("x" * 500)) + "\n"
     with ann.journal.open("a") as stream:

@@ -23,6 +23,7 @@ def people(tmp_path: Path) -> list[Person]:
 def test_two_users_who_share_see_each_others_records(people: list[Person]) -> None:
     ann, bob = people
     for person, text in ((ann, REDIS), (bob, KAFKA)):
+        person.through_hooks = True
         person.works(text)
         person.json("share", "on")
         person.publishes()
@@ -44,9 +45,8 @@ def test_a_note_that_became_a_candidate_is_never_shown_on_any_machine(
 ) -> None:
     ann, bob = people
     note = "Noted decision: The cart cache is kept in Redis."
-    stop = {"hook_event_name": "Stop", "session_id": "work", "transcript_path": ""}
-    ann.hooks.say("Which cache do we take?", "work")
-    ann.hooks.run({**stop, "last_assistant_message": f"Redis.\n\n{note}"})
+    ann.asks("Which cache do we take?", "work")
+    ann.fires("Stop", "work", transcript_path="", last_assistant_message=f"Redis.\n\n{note}")
     ann.json("share", "on")
     ann.publishes()
     bob.git("pull", "-q")

@@ -89,15 +89,15 @@ class Ticks:
         return 0.0
 
 
-class Unread:
-    """A session of 8 MB in the real form, of which no Stop has read anything yet."""
+Kept = tuple[list[tuple[str, str]], list[tuple[str, str]]]
 
-    def __init__(self, client: SimulatedClient, folder: Path) -> None:
-        began = datetime(2026, 3, 1, tzinfo=UTC)
-        (path,) = make(str(folder / "claude"), str(folder), 1, began, prompts=370).paths
-        self.client, self.session, self.size = client, Path(path).stem, os.path.getsize(path)
-        assert self.size > 8_000_000
-        client.transcript = Path(path)
+
+class Unread:
+    """A session of which no Stop of this client has read anything yet."""
+
+    def __init__(self, client: SimulatedClient, path: Path) -> None:
+        self.client, self.session, self.size = client, path.stem, path.stat().st_size
+        client.transcript = path
 
     def stops(self, limit_s: float) -> list[int]:
         """Fire Stops until all is read; return the offset after each."""
@@ -116,27 +116,48 @@ class Unread:
             reached.append(row(self.client, self.session)[0])
         return reached
 
-    def kept(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    def kept(self) -> Kept:
         records = [(r.type, r.what) for r in self.client.records("1")]
         return episodes(self.client), sorted(records)
+
+
+@pytest.fixture(scope="module")
+def long_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A transcript of 8 MB in the real form."""
+    folder, began = tmp_path_factory.mktemp("long"), datetime(2026, 3, 1, tzinfo=UTC)
+    (path,) = make(str(folder / "claude"), str(folder), 1, began, prompts=370).paths
+    assert os.path.getsize(path) > 8_000_000
+    return Path(path)
+
+
+@pytest.fixture(scope="module")
+def kept_without_limit(long_session: Path, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """What is kept of the long session by Stops that have all the time that they want."""
+    whole = Unread(SimulatedClient(tmp_path_factory.mktemp("whole")), long_session)
+    whole.stops(deadline.NEVER_S)
+    return whole.kept()
 
 
 class TestTime:
     # By its work, a step of full size takes about 350, and one of the smallest size 110.
     @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
     def test_a_stop_that_runs_out_of_time_saves_the_offset_that_it_reached(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, tried: int
+        self,
+        client: SimulatedClient,
+        long_session: Path,
+        kept_without_limit: Kept,
+        monkeypatch: pytest.MonkeyPatch,
+        limit: int,
+        tried: int,
     ) -> None:
-        whole = Unread(SimulatedClient(tmp_path / "whole"), tmp_path)
-        whole.stops(deadline.NEVER_S)
-        parts = Unread(SimulatedClient(tmp_path / "parts"), tmp_path)
+        parts = Unread(client, long_session)
         monkeypatch.setattr(deadline, "time", Ticks())
         reached = parts.stops(limit)
 
         assert len(reached) > 5
         assert reached == sorted(reached)
         assert sum(before == after for before, after in pairwise([0, *reached])) <= tried
-        assert parts.kept() == whole.kept()
+        assert parts.kept() == kept_without_limit
 
 
 def _bytes_read() -> int:
