@@ -282,12 +282,12 @@ class SpaceQueries:
         if not wanted:
             return []
         sql = (
-            "SELECT op_id, seq, author::text, kind, key, payload -> 'value' "
+            "SELECT op_id::text, seq, author::text, kind, key, payload -> 'value' "
             "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
-            "AND NOT superseded ORDER BY payload ->> 'clock', op_id"
+            "AND NOT superseded ORDER BY payload ->> 'clock', operations.op_id"
         )
         return [
-            Row(str(id_), seq, author, kind, key, value if isinstance(value, dict) else {})
+            Row(id_, seq, author, kind, key, value if isinstance(value, dict) else {})
             for id_, seq, author, kind, key, value in self.query(sql, (self._space, wanted))
         ]
 

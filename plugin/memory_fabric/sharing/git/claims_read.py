@@ -131,7 +131,7 @@ def is_of_a_team(value: Mapping[str, Any]) -> bool:
         return False
     if value.get("status", "active") != "active" or value.get("scope", "team") != "team":
         return False
-    return bool(plain_text(what[:MAX_WHAT_CHARS], MAX_WHAT_CHARS))
+    return bool(what.strip() if what.isprintable() else plain_text(what, MAX_WHAT_CHARS))
 
 
 def record_of(claim: Claim) -> dict[str, Any]:

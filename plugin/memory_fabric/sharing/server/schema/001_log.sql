@@ -77,10 +77,13 @@ CREATE INDEX operations_keys ON memory_fabric.operations (space, key);
 CREATE INDEX operations_past ON memory_fabric.operations (space, author)
     WHERE superseded AND payload ?| ARRAY['value', 'sealed'];
 
+-- In plpgsql, which plans its query once for a connection; every search calls this.
 CREATE OR REPLACE FUNCTION memory_fabric.spaces_of_caller() RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT space FROM memory_fabric.members
-    WHERE member = memory_fabric.caller() AND removed_at IS NULL
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT m.space FROM memory_fabric.members m
+    WHERE m.member = memory_fabric.caller() AND m.removed_at IS NULL;
+END
 $$;
 
 CREATE OR REPLACE FUNCTION memory_fabric.is_owner(in_space text) RETURNS boolean

@@ -104,6 +104,9 @@ DROP FUNCTION memory_fabric.find_heads(
 DO $$
 DECLARE
     scored text;
+    -- Each group of words and its weight in a variable: taken from a list, they are copied for
+    -- every row.
+    listed text;
     best text := $f$
         , numbered AS (
             SELECT s.*, row_number() OVER best AS place,
@@ -122,22 +125,23 @@ DECLARE
         ORDER BY n.place, n.op_id;
         $f$;
     head text := $f$
-        CREATE FUNCTION memory_fabric.%s(
+        CREATE FUNCTION memory_fabric.%1$s(
             in_space text, in_kinds text[], in_query tsquery, in_groups tsquery[],
             in_weights double precision[], in_filters jsonb, in_limit integer, in_budget integer
         ) RETURNS TABLE (op_id uuid, score double precision)
         LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
         SET jit = off SET enable_seqscan = off SET work_mem = '16MB'
-        SET plan_cache_mode = force_generic_plan SET enable_bitmapscan = %s SET enable_sort = %2$s
+        SET plan_cache_mode = force_generic_plan SET enable_bitmapscan = %2$s SET enable_sort = %2$s
         AS $g$
         DECLARE
             me text := memory_fabric.caller();
             everywhere boolean := memory_fabric.domain_of_caller() = '';
             every boolean := in_filters = '{}';
             since text;
+            %4$s
         BEGIN
             PERFORM memory_fabric.expect_member(in_space);
-            %s
+            %3$s
         END
         $g$
         $f$;
@@ -147,15 +151,17 @@ BEGIN
         WITH scored AS (
             SELECT h.op_id, h.kind, h.created_at, h.key, h.author, h.clock,
                 22e0 / (13e0 + 0.45e0 * length(h.words)) * ($f$ || string_agg(format(
-                    'CASE WHEN h.words @@ in_groups[%s] THEN in_weights[%s] ELSE 0e0 END', i, i),
+                    'CASE WHEN h.words @@ group_%s THEN weight_%s ELSE 0e0 END', i, i),
                     ' + ') || $f$) AS worth
             FROM memory_fabric.heads h
             WHERE h.space = in_space AND h.words @@ in_query
                 AND (everywhere OR memory_fabric.is_visible(h.domain))
-                AND (every OR memory_fabric.is_allowed(h, in_filters))$f$
-    INTO scored FROM generate_series(1, 8) AS i;
+                AND (every OR memory_fabric.is_allowed(h, in_filters))$f$,
+        string_agg(format('group_%1$s tsquery := in_groups[%1$s]; weight_%1$s double precision := '
+            'in_weights[%1$s];', i), ' ')
+    INTO scored, listed FROM generate_series(1, 8) AS i;
     EXECUTE format(head, 'find_heads', 'on', scored
-        || ' AND h.kind = ANY (in_kinds) LIMIT in_budget)' || best);
+        || ' AND h.kind = ANY (in_kinds) LIMIT in_budget)' || best, listed);
     EXECUTE format(head, 'find_newest_heads', 'off', $f$
         IF cardinality(in_kinds) > 1 THEN $f$ || scored || $f$ AND h.kind = ANY (in_kinds)
             ORDER BY h.created_at DESC, h.op_id DESC LIMIT in_budget)$f$ || best || $f$
@@ -165,7 +171,8 @@ BEGIN
             WHERE h.space = in_space AND h.kind = in_kinds[1]
             ORDER BY h.created_at DESC OFFSET 5000 LIMIT 1;
             $f$ || scored || $f$ AND h.kind = in_kinds[1] AND h.created_at >= coalesce(since, '')
-            ORDER BY h.created_at DESC, h.op_id DESC LIMIT in_budget)$f$ || best || ' END IF;');
+            ORDER BY h.created_at DESC, h.op_id DESC LIMIT in_budget)$f$ || best || ' END IF;',
+        listed);
 END
 $$;
 
