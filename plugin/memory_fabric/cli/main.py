@@ -37,11 +37,15 @@ REMEDIES_BY_NUMBER = {
 }
 # Environment variables with the words typed so far, set by the script of `completion`.
 COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+# Environment variable with all arguments of a command that was restarted without the addresses.
+ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    if argv[:1] in (["team"], ["serve"]):
+        argv = _hidden(argv)
     closed = sys.stdout is None
     # Open closed streams, because otherwise another file could get their descriptors.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -79,6 +83,22 @@ def main(arguments: list[str] | None = None) -> int:
         except OSError:  # Standard output cannot be written.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
+
+
+def _hidden(argv: list[str]) -> list[str]:
+    """Return the arguments. If one is the address of a database, first restart this process with
+    another word in its place, because all users of a machine can read the arguments of processes.
+    """
+    import re  # imported late: hooks and the MCP server do not need it
+
+    if ARGUMENTS in os.environ:
+        whole: list[str] = json.loads(os.environ.pop(ARGUMENTS))
+        return whole
+    shown = [re.sub(r"(?s)^(--\w+=)?\w+(://|=).*", r"\1ADDRESS", word) for word in argv]
+    if shown != argv and sys.orig_argv[-len(argv) :] == argv and os.name == "posix":
+        os.environ[ARGUMENTS] = json.dumps(argv)
+        os.execv(sys.executable, [*sys.orig_argv[: -len(argv)], *shown])
+    return argv
 
 
 def _run(argv: list[str]) -> int:

@@ -83,7 +83,7 @@ class Served:
 def command(home: Path, *arguments: str) -> Done:
     """Run `memory-fabric serve` to its end, in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with shell(_environ(home), home, io.TextIOWrapper(io.BytesIO()), out, err):
+    with shell(served_environ(home), home, io.TextIOWrapper(io.BytesIO()), out, err):
         status = main(["serve", *arguments])
     return Done(status, written(out), written(err))
 
@@ -98,7 +98,7 @@ def new_key(dsn: str, space: str, member: str, name: str = "", domain: str = "")
 def serving(home: Path, dsn: str, key: str = "", *arguments: str) -> Iterator[Served]:
     """Run a shared server until the end of the block."""
     words = ["serve", "--port", "0", "--team", dsn, *arguments]
-    process = forked.Process(words, _environ(home), home)
+    process = forked.Process(words, served_environ(home), home)
     try:
         first = process.stdout.readline()
         assert "http://" in first, first + process.stderr.read()
@@ -130,7 +130,8 @@ def _parsed(raw: bytes) -> Any:
         return raw.decode("utf-8", "replace")
 
 
-def _environ(home: Path) -> dict[str, str]:
+def served_environ(home: Path) -> dict[str, str]:
+    """The environment of a shared server with its own home."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     path = os.pathsep.join([str(ROOT / "plugin"), *(p for p in sys.path if "site-packages" in p)])
     return kept | {"HOME": str(home), "PYTHONPATH": path, "MEMORY_FABRIC_HOME": str(home / "mf")}

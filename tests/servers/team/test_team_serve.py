@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.spaces import add, remove
-from servers.team.serving import Served, command, new_key, serving
+from servers.team.serving import Served, command, new_key, served_environ, serving
 from team.conftest import SPACE
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 from waiting import until
@@ -38,6 +40,15 @@ def team(postgres: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield Team(postgres, database, tmp_path_factory.mktemp("home"))
 
 
+def arguments_of_all_processes() -> str:
+    """Return the arguments of all processes, as `ps` shows them to every user."""
+    shown = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # the process has ended meanwhile
+            shown.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return "\n".join(shown)
+
+
 @pytest.fixture(scope="module")
 def server(team: Team) -> Iterator[Served]:
     with serving(team.home, team.dsn, team.ann) as served:
@@ -60,6 +71,30 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(team: Team) -> None:
         ["laptop", ANN],
     ]
     assert made.out.strip() not in f"{listed} {kept[0]}"
+
+
+@pytest.mark.parametrize("option", ["--team {}", "--team={}"])
+def test_no_process_list_shows_the_address_of_the_database(team: Team, option: str) -> None:
+    words = [
+        *option.replace(" ", "\n").format(team.dsn).split("\n"),
+        "--workers",
+        "2",
+        "--port",
+        "0",
+    ]
+    command = [sys.executable, "-m", "memory_fabric.cli", "serve", *words]
+    environ = served_environ(team.home)
+    with subprocess.Popen(command, env=environ, cwd=team.home, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            first = server.stdout.readline()
+            shown = arguments_of_all_processes()
+        finally:
+            server.terminate()
+
+    assert b"http://" in first
+    assert option.format("ADDRESS") in shown
+    assert team.database not in shown
 
 
 @pytest.mark.parametrize("path", ["v1/memory/recall?q=x", "api/picture", ""])
