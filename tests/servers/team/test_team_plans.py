@@ -1,4 +1,4 @@
-"""The plan of each statement of a recall on a space of 20,000 rows, as it was carried out."""
+"""The plan of each statement of a recall on a space of 8,000 rows, as it was carried out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from memory_fabric.servers.http.team_words import Vocabulary
 from team.conftest import SPACE, make_space
 from team.postgres import ANN, SUPERUSER, Cluster
 
-ROWS = 20_000
+# As many at a time as an exchange sends: a statement of all would take minutes.
+ROWS, BATCH = 8_000, 500
 # What one node may look at: the rows that are ranked, and some more.
 MOST_ROWS = 5_500
 NOW = "2027-03-01T10:00:00.000Z"
@@ -39,7 +40,7 @@ FILL = """
         'key', left(kind, 1) || ':' || id, 'value', value || jsonb_build_object(
             'created_at', '2027-01-01T00:' || to_char(n / 1000, 'FM00') || ':00.'
                 || to_char(n %% 1000, 'FM000') || 'Z'))::text) AS payloads
-    FROM generate_series(1, %s) AS n,
+    FROM generate_series(%s::int, %s::int) AS n,
     LATERAL (SELECT '00000000-0000-7000-8000-' || to_char(n, 'FM000000000000') AS id) AS i,
     LATERAL (
         SELECT (ARRAY['record', 'entity', 'observation', 'relation'])[
@@ -69,7 +70,8 @@ def filled(postgres: Cluster) -> Iterator[str]:
     with postgres.database() as database:
         make_space(postgres, database, SPACE)
         with closing(postgres.connect(ANN, database)) as connection:
-            connection.execute(FILL, (SPACE, ROWS))
+            for first in range(1, ROWS, BATCH):
+                connection.execute(FILL, (SPACE, first, first + BATCH - 1))
         with closing(postgres.connect(SUPERUSER, database)) as connection:
             for table in BIG:
                 connection.execute(f"VACUUM ANALYZE memory_fabric.{table}".encode())
