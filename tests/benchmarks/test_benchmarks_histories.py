@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
+import histories  # noqa: E402
 from replays.items import cut_around, language_of  # noqa: E402
 
 PROJECT = "ines/boats"
@@ -69,14 +72,16 @@ def write(path: Path, *objects: object) -> Path:
 
 
 def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-    ran = subprocess.run(
-        [sys.executable, str(FOLDER / "histories.py"), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert ran.returncode == status, ran.stderr
-    return ran
+    """Run the benchmark in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = histories.main([str(argument) for argument in arguments])
+        except SystemExit as leaving:  # as the process would end
+            code = 1
+            print(leaving, file=err)
+    assert code == status, err.getvalue()
+    return subprocess.CompletedProcess((), code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +100,9 @@ def noted(data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def replayed(data: Path, noted: Path) -> Path:
-    run("--data", data, "--out", data.parent / "out", "--notes", noted)
+    """A replay by the command, whose events the command of hooks.json answers."""
+    words = ("--data", data, "--out", data.parent / "out", "--notes", noted)
+    subprocess.run([sys.executable, FOLDER / "histories.py", *words], check=True, timeout=300)
     return data.parent
 
 
@@ -132,6 +139,7 @@ def test_items_to_judge_show_stored_and_injected_records_with_their_origin(repla
     assert "Session 2 of the project, prompt 1" in start["context"]
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_a_prompt_without_injected_text_is_an_item_with_the_records_left_out(
     data: Path, tmp_path: Path
 ) -> None:
@@ -173,16 +181,17 @@ def test_items_to_judge_do_not_reveal_the_kind_of_run_they_come_from(replayed: P
     assert record[-8:] not in json.dumps(items)
 
 
-def test_items_of_two_replays_have_the_same_ids(
-    replayed: Path, data: Path, noted: Path, tmp_path: Path
-) -> None:
-    run("--data", data, "--out", tmp_path, "--seed", 7, "--notes", noted)
+@pytest.mark.usefixtures("answered_here")
+def test_items_of_two_replays_have_the_same_ids(data: Path, noted: Path, tmp_path: Path) -> None:
+    ids = []
+    for seed in (0, 7):
+        run("--data", data, "--out", tmp_path, "--seed", seed, "--notes", noted)
+        ids.append({item["text"]: item["id"] for item in lines_of(tmp_path / "items.jsonl")})
 
-    again = {item["text"]: item["id"] for item in lines_of(tmp_path / "items.jsonl")}
-    first = {item["text"]: item["id"] for item in lines_of(replayed / "out" / "items.jsonl")}
-    assert again == first
+    assert ids[0] == ids[1]
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_excerpts_come_only_from_eligible_sessions(data: Path, noted: Path, tmp_path: Path) -> None:
     drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
     run("--data", data, "--out", tmp_path / "out", *drawn)
@@ -192,6 +201,7 @@ def test_excerpts_come_only_from_eligible_sessions(data: Path, noted: Path, tmp_
     assert "Counting" not in (tmp_path / "out" / "ines+boats.conversation.md").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_a_sample_of_each_kind_of_item_is_drawn_and_its_size_is_reported(
     data: Path, noted: Path, tmp_path: Path
 ) -> None:
@@ -205,6 +215,7 @@ def test_a_sample_of_each_kind_of_item_is_drawn_and_its_size_is_reported(
     assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
     data: Path, tmp_path: Path
 ) -> None:
@@ -218,6 +229,7 @@ def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
     assert told == [f"Dropped: {decided['id'][-8:]}"]
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_an_unknown_placeholder_is_an_error_with_its_line(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
 
@@ -229,6 +241,7 @@ def test_an_unknown_placeholder_is_an_error_with_its_line(data: Path, tmp_path: 
     assert f"left out: {where}" in lenient.stdout
 
 
+@pytest.mark.usefixtures("answered_here")
 def test_notes_for_a_turn_that_does_not_exist_are_an_error(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(MONDAY, 9, "Noted rule: Berths are numbered."))
 
