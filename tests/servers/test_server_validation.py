@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.servers.mcp.schema import RECALL, REMEMBER, TOOLS, known_part, problems
+from memory_fabric.servers.mcp.schema import TOOLS, known_part, problems
 
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 JSON = st.recursive(
@@ -49,14 +49,14 @@ def test_mem_12_a_problem_is_named_with_its_place(
 
 
 def test_a_word_outside_a_fixed_list_is_refused_with_the_list() -> None:
-    (problem,) = problems(REMEMBER.input, {"text": "x", "scope": "galaxy"})
+    (problem,) = problems(SCHEMAS["remember"], {"text": "x", "scope": "galaxy"})
 
     assert "one of local, user, team, global" in problem
     assert "'galaxy' at scope" in problem
 
 
 def test_optional_arguments_may_be_left_out() -> None:
-    assert list(problems(RECALL.input, {"query": "x"})) == []
+    assert list(problems(SCHEMAS["recall"], {"query": "x"})) == []
 
 
 @pytest.mark.behaviour("MEM-12a")

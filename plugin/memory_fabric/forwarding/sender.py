@@ -2,8 +2,8 @@
 
 An item's file is deleted only after the receiver has accepted the item (2xx), and an item that is
 sent twice has the same idempotency key, so nothing is lost if the process is killed. Items that the
-receiver rejects permanently are set aside; others are retried. This module imports nothing outside
-the standard library and this package, because hooks run without the installed packages.
+receiver rejects permanently are set aside. Only the standard library and this package are imported,
+because hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from contextlib import AbstractContextManager, ExitStack
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from memory_fabric import __version__, ids
+from memory_fabric import __version__, deadline, ids
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.deadline import time_limit
 from memory_fabric.forwarding.trigger import host_of, is_loopback
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
 from memory_fabric.store.home import log, switches
-from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.queues import spool
-from memory_fabric.store.queues.spool import Item
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"
@@ -62,7 +59,7 @@ def main() -> int:
     """Run the detached sender: post all waiting items, and log a failure."""
     settings = read_settings(os.environ, {})
     try:
-        settings = settings_of(os.environ)
+        settings = switches.settings_of(os.environ)
         if may_send(settings):
             deliver(settings, over_network(settings), Clock())
     except (OSError, TimeoutError, ValueError) as error:
@@ -79,10 +76,7 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send items until none is due, or until the next attempt is too late for this process.
-
-    Items that are added while this process has the lock are sent too. Raises OSError, TimeoutError.
-    """
+    """Send items until none is due soon enough for this process. Raises OSError, TimeoutError."""
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
     while _has_work(settings, held_ids, clock.now()):
@@ -114,7 +108,6 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
 
 
 def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
-    """Send each item once, the oldest first; stop if the receiver itself seems to have failed."""
     arrived = refused = tries = 0
     failure: Answer | None = None
     for item in spool.waiting(settings.home):
@@ -141,7 +134,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
     return Sent(arrived, refused, failure)
 
 
-def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
+def _is_for_now(settings: Settings, item: spool.Item, content: Mapping[str, Any]) -> bool:
     if not content:
         if os.path.exists(item.path):  # else the item was purged
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
@@ -200,18 +193,18 @@ Post = Callable[[bytes, str], Answer]
 
 def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Post:
     """Return a function that posts to the configured receiver; `now` returns the current time."""
-    opener = _opener(settings.forward_url)
-    host = host_of(settings.forward_url)
+    url, proxies = settings.forward_url, {}
+    if url.startswith("https:") and not is_loopback(url):
+        proxy = urllib.request.getproxies_environment().get("https", "")
+        proxies = {"https": proxy} if proxy else {}
+    https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies), https, _NoRedirect())
 
     def post(body: bytes, key: str) -> Answer:
-        headers = {
-            "Content-Type": "application/json; charset=utf-8",
-            "User-Agent": f"memory-fabric/{__version__}",
-            "Idempotency-Key": key,
-        }
+        headers = {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": key}
+        headers["User-Agent"] = f"memory-fabric/{__version__}"
         if settings.forward_key:
             headers["Authorization"] = f"Bearer {settings.forward_key}"
-        url = settings.forward_url
         request = urllib.request.Request(url, data=body, headers=headers, method="POST")
         try:
             with _time_limit(TOTAL_S), opener.open(request, timeout=TIMEOUT_S) as response:
@@ -220,7 +213,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
             with error:
                 answer = _refusal(error, now())
         except (OSError, http.client.HTTPException, ValueError) as error:
-            answer = _unreachable(error, host)
+            answer = _unreachable(error, host_of(url))
         secret = settings.forward_key
         if not secret:
             return answer
@@ -238,20 +231,11 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _opener(url: str) -> urllib.request.OpenerDirector:
-    proxies = {}
-    if url.startswith("https:") and not is_loopback(url):
-        proxy = urllib.request.getproxies_environment().get("https", "")
-        proxies = {"https": proxy} if proxy else {}
-    https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
-    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies), https, _NoRedirect())
-
-
 def _time_limit(seconds: float) -> AbstractContextManager[None]:
     def late() -> None:
         raise TimeoutError(f"no complete answer within {seconds:.0f} s")
 
-    return time_limit(seconds, late)
+    return deadline.time_limit(seconds, late)
 
 
 LATER = "It is tried again later."
@@ -259,12 +243,10 @@ _REDIRECTED = (
     "The receiver redirects, which is not followed: the key would be sent along",
     "Set MEMORY_FABRIC_FORWARD_URL to the final address.",
 )
-MEANINGS = {
-    **dict.fromkeys(range(300, 400), _REDIRECTED),
+_WRONG_KEY = ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY.")
+MEANINGS = dict.fromkeys(range(300, 400), _REDIRECTED) | dict.fromkeys((401, 403), _WRONG_KEY)
+MEANINGS |= {
     400: ("The receiver rejects the request", "See docs/forwarding.md for what is sent."),
-    **dict.fromkeys(
-        (401, 403), ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY.")
-    ),
     404: ("The receiver does not accept texts at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
     405: ("The receiver does not accept POST at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
     407: ("The proxy requires a login", "Check the variable https_proxy."),

@@ -6,17 +6,16 @@ hook ── spool.add ──▶ forward/   ── start() ──▶ detached sen
 import time
 from collections.abc import Callable
 
-from memory_fabric import ids, processes
-from memory_fabric.config import Settings, captures, environment
+from memory_fabric import config, ids, processes
 from memory_fabric.store.home import log
 from memory_fabric.store.queues import spool
 
 LOOPBACK = frozenset(("localhost", "::1"))
 
 
-def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
+def receipts(settings: config.Settings) -> tuple[Callable[[], None], ...]:
     """Return the actions to run after the hook's reply: to start the sender if an item is due."""
-    if not settings.forward_url or not captures(settings):
+    if not settings.forward_url or not config.captures(settings):
         return ()
 
     def start_when_due() -> None:
@@ -26,23 +25,17 @@ def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
     return (start_when_due,)
 
 
-def start(settings: Settings) -> int:
+def start(settings: config.Settings) -> int:
     """Start the sender as a detached process that outlives the session; return its process id."""
-    return processes.start(
-        "forwarding.sender",
-        {
-            **environment(),
-            "MEMORY_FABRIC_HOME": settings.home,
-            "MEMORY_FABRIC_FORWARD_URL": settings.forward_url,
-            "MEMORY_FABRIC_FORWARD_KEY": settings.forward_key,
-        },
-    )
+    own = {"MEMORY_FABRIC_HOME": settings.home, "MEMORY_FABRIC_FORWARD_URL": settings.forward_url}
+    own["MEMORY_FABRIC_FORWARD_KEY"] = settings.forward_key
+    return processes.start("forwarding.sender", {**config.environment(), **own})
 
 
-def news(settings: Settings) -> str:
+def news(settings: config.Settings) -> str:
     """Return a notice when a receiver is used for the first time, afterwards ''."""
     url = settings.forward_url
-    if not settings.attended or not captures(settings):
+    if not settings.attended or not config.captures(settings):
         return ""  # no user is there, or nothing is forwarded
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""

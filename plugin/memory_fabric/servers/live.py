@@ -3,8 +3,8 @@
 `live_client` is the client's side and documents the protocol. The socket in <home>/live is named
 after the process (Claude Code) that started this server and the hooks. A second server with the
 same parent waits until the first has ended, and then binds a socket of the same name. A few threads
-accept connections, so that a busy server can report that it is busy. Events are handled one at a
-time, with databases that stay open between events. No error in an event ends the server.
+accept connections, to report that the server is busy; events are handled one at a time, with
+databases that stay open between events. No error in an event ends the server.
 """
 
 import _socket
@@ -26,8 +26,7 @@ TURN_S = 0.025
 SAY_S = 1.0
 # A hook waits this much longer than its event may take, at most MAX_LIMIT_S, and then revokes it.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# A prompt has at least this many seconds. On a loaded machine the start of the hook may use up the
-# event's time limit, but the work is short, and the client waits longer than the limit.
+# A prompt has at least this many seconds, even if the start of its hook used up the time limit.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
 # A transcript with more unread bytes is left to the hook's own process, so that no prompt waits.
@@ -49,7 +48,7 @@ class Live:
         self._turn, self._ready = threading.Lock(), threading.Event()
         self._warming = threading.Lock()
         self._socket: _socket.socket | None = None
-        self._bound: tuple[int, int, int] | None = None
+        self._bound: files.Stamp = None
         self._name, self._path = b"", ""
         self._closing = False
         # Connections of other servers of this client, which wait for this process to end.
@@ -59,8 +58,7 @@ class Live:
         """Start to listen for this client's hooks, or wait for an earlier server to end."""
         try:
             self._name = live_client.client_name(os.getppid())
-            ending = os.fsdecode(self._name + live_client.SOCKET)
-            self._path = os.path.join(self._folder, ending)
+            self._path = os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
             files.make_folder(self._folder)
             state = os.stat(self._folder)
             if state.st_uid != os.geteuid() or state.st_mode & 0o077:
@@ -81,7 +79,7 @@ class Live:
         if self._socket is not None:
             try:
                 with files.Locked(os.path.join(self._folder, LOCK), 0.0):
-                    if self._bound == _identity_of(self._path):
+                    if self._bound == files.stamp(self._path):
                         files.remove(self._path)
             except OSError:
                 pass  # the next server in this home deletes the socket
@@ -103,7 +101,7 @@ class Live:
             try:
                 live_client.with_address(listener.bind, folder, self._name)
                 listener.listen(64)
-                self._bound = _identity_of(path)
+                self._bound = files.stamp(path)
                 files.remove(os.path.splitext(path)[0] + os.fsdecode(live_client.HUNG))
             except BaseException:
                 listener.close()
@@ -158,7 +156,6 @@ class Live:
         self._ready.set()
 
     def _serve(self) -> None:
-        """Accept connections and answer them one by one; no error ends the thread."""
         listening = self._socket
         assert listening is not None
         while not self._closing:
@@ -286,7 +283,6 @@ class Live:
                 memory.close(at_ease=not outcome.hurried)
 
     def _is_long(self, transcript: str) -> bool:
-        """Return True if the transcript has grown so much that reading it would take long."""
         size = files.size_of(transcript)
         unread = size - self._read.pop(transcript, 0)
         self._read[transcript] = size
@@ -327,19 +323,11 @@ def _heard(connection: _socket.socket, reply: bytes) -> bytes:
         return live_client.UNHEARD
 
 
-def _identity_of(path: str) -> tuple[int, int, int]:
-    state = os.stat(path)
-    return state.st_dev, state.st_ino, state.st_ctime_ns
-
-
 REHEARSAL = "rehearsal-"
 STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
 NOTED = "Noted rule: Every order of the shop has a number. When: git push."
-FAILED = {
-    "tool_name": "Bash",
-    "tool_input": {"command": "make orders"},
-    "error": "Exit code 2\nmake: the quorum of orders was refused",
-}
+FAILED = {"tool_name": "Bash", "tool_input": {"command": "make orders"}}
+FAILED |= {"error": "Exit code 2\nmake: the quorum of orders was refused"}
 CALL = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}, "tool_use_id": "1"}
 TASK = {"subagent_type": "engineer", "prompt": "Tune the orders of the shop in PostgreSQL."}
 EVENTS = (
@@ -356,15 +344,11 @@ EVENTS = (
      "prompt": "Which database holds the orders of the shop? From now on no X, please."},
 )  # fmt: skip
 TRANSCRIPT = [
-    {
-        "type": role,
-        "uuid": f"00000000-0000-4000-8000-{number:012d}",
-        "sessionId": "1",
-        "timestamp": "2026-03-01T10:00:00.000Z",
-        "message": {"role": role, "content": [{"type": "text", "text": text}]},
-    }
+    {"type": role, "uuid": f"00000000-0000-4000-8000-{number:012d}", "sessionId": "1",
+     "timestamp": "2026-03-01T10:00:00.000Z",
+     "message": {"role": role, "content": [{"type": "text", "text": text}]}}
     for number, (role, text) in enumerate((("user", STATED), ("assistant", f"Done.\n\n{NOTED}")))
-]
+]  # fmt: skip
 
 
 def rehearse(folder: str, root: str) -> None:
@@ -382,19 +366,13 @@ def rehearse(folder: str, root: str) -> None:
     os.makedirs(os.path.join(place, ".git"))
     with open(transcript, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in TRANSCRIPT)
-    environ = {
-        "HOME": world,
-        "MEMORY_FABRIC_HOME": os.path.join(world, "memory"),
-        "CLAUDE_PROJECT_DIR": place,
-        "CLAUDE_PLUGIN_ROOT": root,
-        "CLAUDE_CODE_SESSION_ATTENDED": "1",
-        "CLAUDE_CODE_ENTRYPOINT": "cli",
-    }
+    environ = {"HOME": world, "MEMORY_FABRIC_HOME": os.path.join(world, "memory")}
+    environ |= {"CLAUDE_PROJECT_DIR": place, "CLAUDE_PLUGIN_ROOT": root}
+    environ |= {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
     try:
         for event in EVENTS:
             whole = {"session_id": "1", "cwd": place, "transcript_path": transcript, **event}
-            data = json.dumps(whole).encode()
-            outcome = dispatcher.answer(data, environ, memory_type=HeldMemory)
+            outcome = dispatcher.answer(json.dumps(whole).encode(), environ, memory_type=HeldMemory)
             dispatcher.finish(outcome._replace(hurried=True), delivered=True)
             if isinstance(outcome.memory, HeldMemory):
                 outcome.memory.commit("", "")

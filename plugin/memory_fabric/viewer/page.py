@@ -1,6 +1,5 @@
-"""The graph as a self-contained HTML page, with its library and data, or as a Mermaid flowchart.
-
-The page loads nothing from other sites. A flowchart shows the graph or one entity's neighbours.
+"""The graph as a self-contained HTML page, which loads nothing from other sites, or as a Mermaid
+flowchart.
 """
 
 import base64
@@ -57,13 +56,8 @@ MIN_PART_CHARS = 3
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
     """Return the HTML page that shows a `picture`. A `live` page loads its data from its server."""
-    slots = {
-        "policy": content_security_policy(live),
-        "style": _style(),
-        "memory": embedded({"live": True} if live else picture),
-        "library": _asset(LIBRARY),
-        "script": _script(),
-    }
+    slots = {"policy": content_security_policy(live), "style": _style(), "script": _script()}
+    slots |= {"memory": embedded({"live": True} if live else picture), "library": _asset(LIBRARY)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: slots[found[1]], _asset("page.html"))
 
 
@@ -102,15 +96,11 @@ def _style() -> str:
 
 
 def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
-    """Return a Mermaid flowchart of the most connected entities and their relations.
-
-    If `focus` is the number of an entity, it shows only entities at most `depth` relations away.
-    """
+    """Return a Mermaid flowchart of the graph, or of entities within `depth` of `focus`."""
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
     for relation in relations:
@@ -169,7 +159,6 @@ def _label(text: str, max_chars: int) -> str:
 
 
 def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
-    """Map each entity at most `depth` relations away from `start` to its distance."""
     steps, edge = {start: 0}, {start}
     for distance in range(1, depth + 1):
         edge = {neighbour for number in edge for neighbour in around.get(number, ())} - steps.keys()

@@ -61,32 +61,26 @@ COUNTED = (
 )
 # The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
+# Map keys, and the names of entities, to positions in `entities`.
+Numbers = Mapping[Key, int]
+Names = Mapping[str, int]
 
 
 def picture(memory: Memory, now: str, name: str = "") -> Json:
-    """Return all memories of this project and the user as JSON; `now` is the time in ISO 8601.
-
-    The entity called `name` and its neighbours are always included. Databases that cannot be read
-    are listed in `memory.failures`. Raises StoreUnavailable and DeadlinePassed.
+    """Return all memories of this project and the user as JSON; `now` is the time in ISO 8601. The
+    entity called `name` and its neighbours are always included. Databases that cannot be read are
+    listed in `memory.failures`. Raises StoreUnavailable and DeadlinePassed.
     """
     project, moment = memory.project, parsed(now)
     now_s = moment.timestamp() if moment else 0.0
     weeks = counts.worth_by_week(memory, timestamp(now_s - WORTH_S))
-    whole = {
-        "version": __version__,
-        "made_at": now,
-        "live": False,
-        "project": {"name": project.name, "id": project.id} if project else None,
-        **overview(memory, now, name),
-        "review": review(memory, now),
-        "tiers": [status.as_json(tier) for tier in status.tiers(memory, now_s)],
-        "worth": {
-            "weeks": [counts.worth_as_json(week) for week in weeks],
-            "figures": counts.FIGURES,
-            "limits": counts.LIMITS,
-        },
-    }
-    return presentable(whole)
+    worth: Json = {"weeks": [counts.worth_as_json(week) for week in weeks]}
+    worth |= {"figures": counts.FIGURES, "limits": counts.LIMITS}
+    place = {"name": project.name, "id": project.id} if project else None
+    whole: Json = {"version": __version__, "made_at": now, "live": False, "project": place}
+    whole |= overview(memory, now, name) | {"review": review(memory, now)}
+    whole |= {"tiers": [status.as_json(tier) for tier in status.tiers(memory, now_s)]}
+    return presentable(whole | {"worth": worth})
 
 
 def graph(memory: Memory, now: str, name: str = "") -> Json:
@@ -101,16 +95,15 @@ def presentable(parts: Payload) -> Json:
 
 
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
-    """Return entities in order of creation, relations, and the records and changes, newest first.
-
-    `left_out` counts what the limits leave out. If `only_graph`, observations, records and changes
-    are left out. The texts are not redacted yet. Raises the same errors as `picture`.
+    """Return entities in order of creation, relations, and (unless `only_graph`) observations,
+    records and changes, newest first. `left_out` counts what the limits leave out. The texts are
+    not redacted yet. Raises the same errors as `picture`.
     """
     databases = memory.databases()
     counted = [db.rows(COUNTED)[0] for db in databases]
     rows, twice = _rows(databases, _near(memory, databases, name) if name else frozenset())
     numbers = {key: number for number, row in enumerate(rows) for key in row.keys}
-    entities = _entities(databases, rows, numbers, {} if only_graph else _said(databases, numbers))
+    entities = _entities(databases, rows, numbers, only_graph)
     for entity in entities:
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
@@ -154,12 +147,9 @@ def review(memory: Memory, now: str) -> Json:
     for item in items:
         row: Json = {"kind": item.kind, "record": item.record.id, "days": item.days}
         rows.append(row | {"from": item.source, "others": [r.id for r in item.others]})
-    return {
-        "total": total,
-        "due": rows,
-        "brought": [{"from": name, "count": count} for name, count in brought.items()],
-        "candidates": [candidate(item.record) for item in items if item.kind == CANDIDATE],
-    }
+    by_source = [{"from": name, "count": count} for name, count in brought.items()]
+    proposed = [candidate(item.record) for item in items if item.kind == CANDIDATE]
+    return {"total": total, "due": rows, "brought": by_source, "candidates": proposed}
 
 
 def candidate(record: Record) -> Json:
@@ -219,11 +209,9 @@ def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Ro
             (mine, MAX_ENTITIES),
         ):
             first = by_name.get(name, _Row(name, kind, domain, at, 0, ()))
-            by_name[name] = first._replace(
-                created_at=min(first.created_at, at),
-                degree=first.degree + degree,
-                keys=(*first.keys, (db.kind, id_)),
-            )
+            keys = (*first.keys, (db.kind, id_))
+            degree, at = degree + first.degree, min(first.created_at, at)
+            by_name[name] = first._replace(created_at=at, degree=degree, keys=keys)
     rows = sorted(by_name.values(), key=lambda row: (near.isdisjoint(row.keys), -row.degree))
     rows = rows[:MAX_ENTITIES]
     rows.sort(key=lambda row: (row.created_at, row.keys))
@@ -231,11 +219,9 @@ def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Ro
 
 
 def _entities(
-    databases: Sequence[Database],
-    rows: Sequence[_Row],
-    numbers: Mapping[Key, int],
-    said: Mapping[int, list[Json]],
+    databases: Sequence[Database], rows: Sequence[_Row], numbers: Numbers, only_graph: bool
 ) -> list[Json]:
+    said = {} if only_graph else _said(databases, numbers)
     aliases: dict[int, list[str]] = {}
     for db in databases:
         for key, alias in db.rows("SELECT entity, alias FROM aliases ORDER BY key"):
@@ -246,18 +232,12 @@ def _entities(
     for number, row in enumerate(rows):
         remarks = said.get(number, [])
         trusts = [remark["trust"] for remark in remarks]
-        entities.append(
-            {
-                "name": row.name,
-                "type": row.type,
-                "domain": row.domain,
-                "scope": BOTH if len(row.keys) > 1 else PAGE_SCOPES[row.keys[0][0]],
-                "trust": max(trusts, key=lambda name: models.TRUST_ORDER.get(name, -1), default=""),
-                "at": max((remark["at"] for remark in remarks), default="") or row.created_at,
-                "aliases": aliases.get(number, []),
-                "observations": remarks,
-            }
-        )
+        trust = max(trusts, key=lambda name: models.TRUST_ORDER.get(name, -1), default="")
+        scope = BOTH if len(row.keys) > 1 else PAGE_SCOPES[row.keys[0][0]]
+        at = max((remark["at"] for remark in remarks), default="") or row.created_at
+        entity: Json = {"name": row.name, "type": row.type, "domain": row.domain, "scope": scope}
+        entity |= {"trust": trust, "at": at, "aliases": aliases.get(number, [])}
+        entities.append(entity | {"observations": remarks})
     return entities
 
 
@@ -301,13 +281,8 @@ def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tup
 
 
 def _records(
-    memory: Memory,
-    databases: Sequence[Database],
-    named: Mapping[str, int],
-    numbers: Mapping[Key, int],
-    now: str,
+    memory: Memory, databases: Sequence[Database], named: Names, numbers: Numbers, now: str
 ) -> list[Json]:
-    """Return the records, each with the entities that it mentions or has observations about."""
     records = memory.find_records(NOT_A_CANDIDATE, limit=MAX_RECORDS)
     about = {record.id: _known(named, (e.name for e in record.entities)) for record in records}
     for db in databases:
@@ -321,14 +296,10 @@ def _records(
     changed, listed = file_states.all_changed(memory), []
     for record in records:
         age = age_of(record.type, record.created_at, now)
-        computed = {
-            "worded": models.worded(record),
-            "client": name_in(record.evidence),
-            "imported": str(record.evidence.get(models.IMPORTED) or ""),
-            "stale": age["stale"] and not record.pinned,
-            "days": age["days"],
-            "entities": list(about[record.id]),
-        }
+        computed: Json = {"worded": models.worded(record), "client": name_in(record.evidence)}
+        computed["imported"] = str(record.evidence.get(models.IMPORTED) or "")
+        computed |= {"stale": age["stale"] and not record.pinned, "days": age["days"]}
+        computed["entities"] = list(about[record.id])
         fields = _with_fields(record, RECORD_FIELDS, computed)
         listed.append(fields | {"changed_files": changed.get(record.id, {})})
     return listed
@@ -339,25 +310,19 @@ def _known(named: Mapping[str, int], names: Iterable[str]) -> dict[int, None]:
 
 
 def _changes(memory: Memory, named: Mapping[str, int], record_ids: set[str]) -> list[Json]:
-    """Return the newest changes as phrases, with the entities and records that they changed."""
     changes_read = changes.read_all(memory, limit=MAX_CHANGES)
     by_id = {change.id: change for change in changes_read}
 
     def find(change: changes.Change, id_: str) -> changes.Change | None:
         return by_id.get(id_) or changes.find(memory, change.store, id_)
 
-    return [
-        {
-            "id": change.id,
-            "short_id": short_id(change.id),
-            "at": change.at,
-            "by": changes.who(change.by),
-            "what": changes.summary(change, partial(find, change)),
-            "undone": change.undone,
-            "entities": list(_known(named, changes.entity_names(change)))[:MAX_TOUCHED],
-            "records": list(filter(record_ids.__contains__, changes.record_ids(change)))[
-                :MAX_TOUCHED
-            ],
-        }
-        for change in changes_read
-    ]
+    steps: list[Json] = []
+    for change in changes_read:
+        step: Json = {"id": change.id, "short_id": short_id(change.id), "at": change.at}
+        step["by"] = changes.who(change.by)
+        step["what"] = changes.summary(change, partial(find, change))
+        touched = [id_ for id_ in changes.record_ids(change) if id_ in record_ids]
+        entities = list(_known(named, changes.entity_names(change)))
+        step |= {"undone": change.undone, "entities": entities[:MAX_TOUCHED]}
+        steps.append(step | {"records": touched[:MAX_TOUCHED]})
+    return steps

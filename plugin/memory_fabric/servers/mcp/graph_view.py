@@ -18,6 +18,7 @@ from memory_fabric.text import cut, name_key
 
 # Entities, and the relations from or to them by number, which is their creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
+Places = Iterable[tuple[int, str]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 # A sort key (by database, then by creation), the relation, and its size in characters.
 Numbered = tuple[int, Relation, int]
@@ -61,7 +62,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
             return Page(everything), ""
         opener = in_memory(everything)
         ordered = ((place, entity.name) for place, entity in enumerate(everything.entities))
-    found = page(opener, ordered, start, max_chars=max_chars, outgoing=True)
+    found = page(_Filled(max_chars), opener, ordered, start, outgoing=True)
     if found.following is None:
         return found, ""
     counts = [graph.counts(db) for db in databases]
@@ -77,7 +78,7 @@ def opened(
     existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)
-    found = page(in_databases(databases), rest, start, max_chars=max_chars, whole_first=True)
+    found = page(_Filled(max_chars, whole_first=True), in_databases(databases), rest, start)
     if found.following is None:
         return found, ""
     missing = f"{len(ordered) - found.following.place} of the {len(ordered)} entities"
@@ -87,11 +88,10 @@ def opened(
 def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities that match a query, best first, and a note (MEM-07).
-
-    An entity matches if it contains the query as a substring (like in the reference server), a
-    common alias of it (k8s, Kubernetes), or all its words. If fewer than `enough` entities match,
-    entities that contain some of the words follow.
+    """Return a page of the entities that match a query, best first, and a note (MEM-07). An entity
+    matches if it contains the query as a substring (like in the reference server), a common alias
+    of it (k8s, Kubernetes), or all its words. If fewer than `enough` entities match, entities that
+    contain some of the words follow.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -100,7 +100,7 @@ def found(
     opener = in_databases(databases) if everything is None else in_memory(everything)
     names = _best_then_others(databases, query, best, is_cut)
     ordered = islice(enumerate(names), start.place, None)
-    result = page(opener, ordered, start, max_chars=max_chars)
+    result = page(_Filled(max_chars), opener, ordered, start)
     if result.following is None:
         return result, ""
     last = result.following.place
@@ -208,20 +208,11 @@ _KEPT: dict[str, tuple[Graph, Opener]] = {}
 
 
 def page(
-    opener: Opener,
-    entities: Iterable[tuple[int, str]],
-    start: Start,
-    *,
-    max_chars: int,
-    outgoing: bool = False,
-    whole_first: bool = False,
+    filled: "_Filled", opener: Opener, entities: Places, start: Start, *, outgoing: bool = False
 ) -> Page:
     """Fill a page with entities, given as (position, name) from `start` on, and their relations.
-
-    `opener` reads the entities. If `outgoing`, a relation is listed only with its source, so on one
-    page. If `whole_first`, the first entity keeps all observations even if it is too long.
+    `opener` reads the entities. If `outgoing`, a relation is listed only with its source.
     """
-    filled = _Filled(max_chars, whole_first)
     skipped = start.relations
     entities_left = iter(entities)
     while chunk := list(islice(entities_left, filled.wanted())):
@@ -246,9 +237,9 @@ def chars(view: Graph) -> int:
 
 
 class _Filled:
-    """A page that is being filled."""
+    """A page that is being filled; if `whole_first`, its first entity keeps all observations."""
 
-    def __init__(self, max_chars: int, whole_first: bool) -> None:
+    def __init__(self, max_chars: int, *, whole_first: bool = False) -> None:
         self._max_chars = self._free = max_chars
         self._whole_first = whole_first
         self._entities: list[Entity] = []
@@ -263,9 +254,7 @@ class _Filled:
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity and return how many of its relations did not fit, or return None if the
-        entity does not fit. The first entity is always added.
-        """
+        """Add an entity if it fits, or is the first; return how many relations did not fit."""
         new_chars = sum([n for key, _, n in around if key not in self._relations])
         size, fitting = _entity_chars(entity) + new_chars, len(around)
         if size > self._free:

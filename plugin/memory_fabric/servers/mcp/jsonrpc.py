@@ -1,6 +1,5 @@
-"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): parses lines and serialises messages.
-
-As MCP requires, the parameters are an object, and an id is a string or a number.
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): parses lines and serialises messages. In
+MCP, the parameters are an object, and an id is a string or a number.
 """
 
 import json
@@ -73,12 +72,10 @@ def error(fault: Fault, id: Id | None) -> dict[str, Any]:
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a notification, which is a message that needs no response."""
     return {"jsonrpc": VERSION, "method": method, "params": params}
 
 
 def line_of(message: dict[str, Any]) -> bytes:
-    """Serialise a message as one line."""
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # a lone surrogate: escape it
@@ -98,22 +95,6 @@ class Outcome(NamedTuple):
     structure: Mapping[str, Any] | None = None
     failed: bool = False
     changed: bool = False
-
-
-def failure(text: str) -> Outcome:
-    """Return the outcome of a failed call, with the text of its error."""
-    return Outcome((text,), failed=True)
-
-
-def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
-    """Return the outcome with these notes added to its texts and to its structured content."""
-    if not notes:
-        return outcome
-    outcome = outcome._replace(texts=(*outcome.texts, *notes))
-    if outcome.structure is None:
-        return outcome
-    notes_text = " ".join(filter(None, (str(outcome.structure.get("note", "")), *notes)))
-    return outcome._replace(structure={**outcome.structure, "note": notes_text})
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:

@@ -1,6 +1,5 @@
-"""The tools `recall`, `remember`, `forget` and `history`: short answers, as text only.
-
-If an answer contained structured content too, the model would read only that.
+"""The tools `recall`, `remember`, `forget` and `history`: short answers, as text only, because of
+an answer with structured content the model would read only that.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +20,7 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The assistant passes its own words to `remember`. Text that the graph tools store may come from
-# web pages and files, so it gets the lower trust of a tool.
+# The assistant's own words; text for the graph tools may come from files, and is trusted less.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -70,12 +68,10 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement and confirm it. Raises BadInput if it has neither letters nor digits."""
+    """Store a statement and confirm it. Raises BadInput."""
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
 
-    if not any(map(str.isalnum, arguments["text"])):
-        raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = record_in(memory, arguments, said_by.domain)
     said_by = said_by._replace(trust=REMEMBER_TRUST)
     by, record, quoted = _by_words(memory, arguments, said_by, record)
@@ -92,10 +88,12 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    """Return a record made from the arguments of `remember`. Raises BadInput."""
+    """Return a record made from the arguments of `remember`. Raises BadInput without a text."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
+    if not any(map(str.isalnum, arguments["text"])):
+        raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     if says_only_secrets(arguments["text"]):
         message = "The text is only a secret, and secrets are not stored."
         raise BadInput("text", message, remedy="State where the secret is kept instead.")
@@ -103,7 +101,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
     name = arguments.get("instead_of", "")
-    if name and not resolve.looks_like_id(_bare(name)):
+    if name and not resolve.looks_like_id(name.strip().strip("[]`.'\"")):
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
     stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
@@ -115,13 +113,10 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
-    return stated_record._replace(
-        entities=(*entities, *by_key.values()),
-        scope=_scope(arguments),
-        domain=domain,
-        pinned=arguments.get("pinned", False),
-        evidence={key: redact(one_line(text)) for key, text in beside.items() if text},
-    )
+    evidence = {key: redact(one_line(text)) for key, text in beside.items() if text}
+    record = stated_record._replace(entities=(*entities, *by_key.values()), evidence=evidence)
+    pinned = arguments.get("pinned", False)
+    return record._replace(scope=_scope(arguments), domain=domain, pinned=pinned)
 
 
 def _by_words(
@@ -178,7 +173,7 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
     """Return the records that `instead_of` gives by id or by text. Raises NotFound, BadInput."""
-    name = _bare(arguments.get("instead_of", ""))
+    name = arguments.get("instead_of", "").strip().strip("[]`.'\"")
     if not name:
         return []
     if not resolve.looks_like_id(name):
@@ -190,13 +185,12 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     old = resolve.record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         places = (f"scope {r.scope} and domain {r.domain!r}" for r in (old, record))
-        text = "{} has {}, the new memory {}.".format(name, *places)
-        raise BadInput("instead_of", text, remedy="State the same scope and domain.")
+        raise BadInput(
+            "instead_of",
+            "{} has {}, the new memory {}.".format(name, *places),
+            remedy="State the same scope and domain.",
+        )
     return [old]
-
-
-def _bare(name: str) -> str:
-    return name.strip().strip("[]`.'\"")
 
 
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
@@ -261,15 +255,15 @@ def _hit_line(hit: Hit) -> str:
     kind = models.shown_type(str(metadata.get("type") or metadata.get("entityType") or hit.source))
     trust = str(metadata.get("trust") or "")
     said_by = f"said by {trust}" if trust else ""
-    marks = [
-        kind,
-        hit.timestamp[:10],
-        str(metadata.get("scope", "")),
-        render.low_trust(trust, metadata) if trust == "foreign" else said_by,
-        "stale" if metadata.get("stale") else "",
-        render.replaced_by(metadata),
-        "" if kind == "relation" else _reference(hit),
-    ]
+    source, _, identifier = hit.id.partition(":")
+    reference = ids.short_id(identifier)  # of a record or a turn
+    if source in ("native", "graph"):  # a file, or an entity with the number of an observation
+        name = identifier if source == "native" else identifier.rpartition("#")[0] or identifier
+        reference = _name(name)
+    marks = [kind, hit.timestamp[:10], str(metadata.get("scope", ""))]
+    marks.append(render.low_trust(trust, metadata) if trust == "foreign" else said_by)
+    marks += ["stale" if metadata.get("stale") else "", render.replaced_by(metadata)]
+    marks.append("" if kind == "relation" else reference)
     text = one_line("; ".join((hit.text, *metadata.get("also_observed", ()))))
     words = render.words_of(hit)
     reason = one_line(str(metadata.get("why") or ""))
@@ -282,16 +276,6 @@ def _hit_line(hit: Hit) -> str:
     line += f" [{cut(about, MAX_NAME_CHARS)}]" if about else ""
     line = f"{line} {render.changed_files(metadata)}".rstrip()
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
-
-
-def _reference(hit: Hit) -> str:
-    """Return the short id of a record or turn, or the name of an entity or file."""
-    source, _, identifier = hit.id.partition(":")
-    if source == "native":
-        return cut(identifier, MAX_NAME_CHARS)
-    if source != "graph":
-        return ids.short_id(identifier)
-    return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
@@ -381,13 +365,10 @@ def _by(known: Mapping[str, Any], at: str) -> str:
     if who == "foreign" and author:
         is_member = known.get("origin") == models.SHARED_LOG
         who = f"{cut(author, MAX_NAME_CHARS)}, {'' if is_member else 'as claimed, '}unverified,"
-    parts = [
-        who,
-        f"through {known['source']}" if known.get("source") else "",
-        f"in session {cut(session, MAX_NAME_CHARS)}" if session else "",
-        f"on {at[:10]}" if at else "",
-    ]
-    return neutralised(" ".join(part for part in parts if part))
+    through = f"through {known['source']}" if known.get("source") else ""
+    inside = f"in session {cut(session, MAX_NAME_CHARS)}" if session else ""
+    parts = (who, through, inside, f"on {at[:10]}" if at else "")
+    return neutralised(" ".join(filter(None, parts)))
 
 
 def _short(text: str) -> str:

@@ -32,18 +32,10 @@ class Tool(NamedTuple):
 
 def listed(tool: Tool) -> dict[str, Any]:
     """Return the definition of a tool in the form of `tools/list`."""
-    wire: dict[str, Any] = {
-        "name": tool.name,
-        "title": tool.name.replace("_", " ").title(),
-        "description": tool.description,
-        "inputSchema": tool.input,
-        "annotations": {
-            "readOnlyHint": tool.reads,
-            "destructiveHint": tool.deletes,
-            "idempotentHint": tool.reads or tool.deletes,
-            "openWorldHint": False,
-        },
-    }
+    hints = {"readOnlyHint": tool.reads, "destructiveHint": tool.deletes}
+    hints |= {"idempotentHint": tool.reads or tool.deletes, "openWorldHint": False}
+    wire: dict[str, Any] = {"name": tool.name, "title": tool.name.replace("_", " ").title()}
+    wire |= {"description": tool.description, "inputSchema": tool.input, "annotations": hints}
     if tool.drop_in:
         wire["execution"] = {"taskSupport": "forbidden"}
     if tool.output:
@@ -60,7 +52,6 @@ def _number(most: int, description: str) -> Schema:
 
 
 def array(items: Schema) -> Schema:
-    """Return the schema of a list with these items."""
     return {"type": "array", "items": items}
 
 
@@ -83,7 +74,6 @@ def _closed(**properties: Schema) -> Schema:
 
 
 def _result(**properties: Schema) -> Schema:
-    """Return the schema of a structured result: these properties, and an optional note."""
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", **_closed(**properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
@@ -102,141 +92,82 @@ _RELATION = whole(
 )
 _DELETION = whole(entityName=_NAME, observations=_texts("Exact texts."))
 NINE = (
-    Tool(
-        "create_entities",
-        "Create entities; known ones get the observations they lack.",
-        whole(entities=array(_NEW_ENTITY)),
-        _result(entities=_ENTITIES),
+    Tool("create_entities", "Create entities; known ones get the observations they lack.",
+         whole(entities=array(_NEW_ENTITY)), _result(entities=_ENTITIES)),
+    Tool("create_relations", "Create relations in active voice (api uses Redis).",
+         whole(relations=array(_RELATION)), _result(relations=_RELATIONS)),
+    Tool("add_observations", "Add observations to entities that exist.",
+         whole(observations=array(whole(entityName=_NAME, contents=_FACTS))),
+         _result(results=array(_closed(entityName=STRING, addedObservations=array(STRING))))),
+    Tool("delete_entities", "Delete entities with their relations.",
+         whole(entityNames=_NAMES), _SUCCESS, deletes=True),
+    Tool("delete_observations", "Delete single observations.",
+         whole(deletions=array(_DELETION)), _SUCCESS, deletes=True),
+    Tool("delete_relations", "Delete relations; the entities stay.",
+         whole(relations=array(_RELATION)), _SUCCESS, deletes=True),
+    Tool("read_graph", "Read the whole graph; prefer recall when it is large.",
+         {"type": "object", "properties": {"cursor": CURSOR}}, _GRAPH, reads=True),
+    Tool("search_nodes", "Search names, types and observations of entities, best match first.",
+         needing(["query"], {"query": _text("Words or a part; empty: all."), "cursor": CURSOR}),
+         _GRAPH, reads=True),
+    Tool("open_nodes", "Open entities by exact name, with their relations.",
+         needing(["names"], {"names": _NAMES, "cursor": CURSOR}), _GRAPH, reads=True),
+)  # fmt: skip
+_RECALL = {
+    "query": _text(
+        "Question or words; empty: the newest. Filters: type:decision domain:x agent:x "
+        'since:7d "exact phrase".',
     ),
-    Tool(
-        "create_relations",
-        "Create relations in active voice (api uses Redis).",
-        whole(relations=array(_RELATION)),
-        _result(relations=_RELATIONS),
-    ),
-    Tool(
-        "add_observations",
-        "Add observations to entities that exist.",
-        whole(observations=array(whole(entityName=_NAME, contents=_FACTS))),
-        _result(results=array(_closed(entityName=STRING, addedObservations=array(STRING)))),
-    ),
-    *(
-        Tool(f"delete_{kind}", text, whole(**arguments), _SUCCESS, deletes=True)
-        for kind, text, arguments in (
-            ("entities", "Delete entities with their relations.", {"entityNames": _NAMES}),
-            ("observations", "Delete single observations.", {"deletions": array(_DELETION)}),
-            ("relations", "Delete relations; the entities stay.", {"relations": array(_RELATION)}),
-        )
-    ),
-    Tool(
-        "read_graph",
-        "Read the whole graph; prefer recall when it is large.",
-        {"type": "object", "properties": {"cursor": CURSOR}},
-        _GRAPH,
-        reads=True,
-    ),
-    Tool(
-        "search_nodes",
-        "Search names, types and observations of entities, best match first.",
-        needing(["query"], {"query": _text("Words or a part; empty: all."), "cursor": CURSOR}),
-        _GRAPH,
-        reads=True,
-    ),
-    Tool(
-        "open_nodes",
-        "Open entities by exact name, with their relations.",
-        needing(["names"], {"names": _NAMES, "cursor": CURSOR}),
-        _GRAPH,
-        reads=True,
-    ),
-)
-
-RECALL = Tool(
-    "recall",
-    "Search memory: decisions, preferences, problems, the graph, past sessions.",
-    needing(
-        ["query"],
-        {
-            "query": _text(
-                "Question or words; empty: the newest. Filters: type:decision domain:x agent:x "
-                'since:7d "exact phrase".',
-            ),
-            "metadata_filters": {
-                "type": "object",
-                "description": "All must hold; a list: any of it. Keys: domain project type agent "
-                "scope session category since before.",
-            },
-            "limit": _number(50, "Hits."),
-            "depth": _number(3, "Steps to walk the graph; shows the path."),
-        },
-    ),
-    reads=True,
-    drop_in=False,
-)
-
-REMEMBER = Tool(
-    "remember",
-    "Keep a fix, or what the user decides, prefers, forbids or corrects.",
-    needing(
-        ["text"],
-        {
-            "text": _text("One fact in a full sentence."),
-            "type": {"type": "string", "enum": STATED_TYPES, "description": "Kind."},
-            "why": _text("The reason."),
-            "instead_of": _text("Id it replaces."),
-            "when": _text("Command, path or activity."),
-            "for": _text("everywhere"),
-            "from": _text("User's words."),
-            "also": _text("Other words for it."),
-            "alternatives": _texts("Rejected."),
-            "entities": _texts("Names in it."),
-            "scope": {
-                "type": "string",
-                "enum": list(SCOPES),
-                "description": "team (this project; default), user (me, everywhere), local "
-                "(this session), global (best practice).",
-            },
-            "domain": _text("Namespace in the project."),
-            "pinned": {**BOOLEAN, "description": "Show at each session start."},
-        },
-    ),
-    drop_in=False,
-)
-
-FORGET = Tool(
-    "forget",
-    "Forget what the user wants gone. The first call previews it and gives a code.",
-    needing(
-        ["what"],
-        {
-            "what": _text("Id, an entity's exact name, or words."),
-            "confirm": _text("The code, once the user agreed."),
-        },
-    ),
-    deletes=True,
-    drop_in=False,
-)
-
-HISTORY = Tool(
-    "history",
-    "Who said this, when, in which session, and what changed since.",
-    needing(
-        ["name"],
-        {"name": _text("Entity's name or record's id."), "limit": _number(100, "Changes.")},
-    ),
-    reads=True,
-    drop_in=False,
-)
-TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)
+    "metadata_filters": {
+        "type": "object",
+        "description": "All must hold; a list: any of it. Keys: domain project type agent "
+        "scope session category since before.",
+    },
+    "limit": _number(50, "Hits."),
+    "depth": _number(3, "Steps to walk the graph; shows the path."),
+}
+_REMEMBER = {
+    "text": _text("One fact in a full sentence."),
+    "type": {"type": "string", "enum": STATED_TYPES, "description": "Kind."},
+    "why": _text("The reason."),
+    "instead_of": _text("Id it replaces."),
+    "when": _text("Command, path or activity."),
+    "for": _text("everywhere"),
+    "from": _text("User's words."),
+    "also": _text("Other words for it."),
+    "alternatives": _texts("Rejected."),
+    "entities": _texts("Names in it."),
+    "scope": {
+        "type": "string",
+        "enum": list(SCOPES),
+        "description": "team (this project; default), user (me, everywhere), local "
+        "(this session), global (best practice).",
+    },
+    "domain": _text("Namespace in the project."),
+    "pinned": {**BOOLEAN, "description": "Show at each session start."},
+}
+_FORGET = {"what": _text("Id, an entity's exact name, or words.")}
+_FORGET |= {"confirm": _text("The code, once the user agreed.")}
+_HISTORY = {"name": _text("Entity's name or record's id."), "limit": _number(100, "Changes.")}
+OWN = (
+    Tool("recall", "Search memory: decisions, preferences, problems, the graph, past sessions.",
+         needing(["query"], _RECALL), reads=True, drop_in=False),
+    Tool("remember", "Keep a fix, or what the user decides, prefers, forbids or corrects.",
+         needing(["text"], _REMEMBER), drop_in=False),
+    Tool("forget", "Forget what the user wants gone. The first call previews it and gives a code.",
+         needing(["what"], _FORGET), deletes=True, drop_in=False),
+    Tool("history", "Who said this, when, in which session, and what changed since.",
+         needing(["name"], _HISTORY), reads=True, drop_in=False),
+)  # fmt: skip
+TOOLS = NINE + OWN
 # In Python a bool is an int, but not in JSON; `_is` distinguishes them.
 TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the reference server's wording, with JavaScript type names.
-
-    For example `Invalid input: expected string, received number at entities[0].name` (MEM-12).
-    Keywords other than type, enum, minimum, maximum, items, properties and required are ignored.
+    """Yield the errors of a value in the reference server's wording, with JavaScript type names,
+    like `Invalid input: expected string, received number at entities[0].name` (MEM-12). Keywords
+    other than type, enum, minimum, maximum, items, properties and required are ignored.
     """
     expected = schema["type"]
     if not _is(expected, value):

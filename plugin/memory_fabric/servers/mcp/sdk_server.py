@@ -15,7 +15,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__, errors, models
 from memory_fabric.servers.mcp import protocol, tools
-from memory_fabric.servers.mcp.jsonrpc import Outcome, failure, wire
+from memory_fabric.servers.mcp.jsonrpc import Outcome, wire
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.mcp.schema import TOOLS, listed
 from memory_fabric.servers.store_thread import Mark, StoreThread, Watch, mark_of
@@ -35,16 +35,10 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
     async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=[])
 
-    server: Server[Any] = Server(
-        protocol.NAME,
-        version=__version__,
-        title=protocol.TITLE,
-        instructions=protocol.INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        **handlers,
-    )
+    about = {"title": protocol.TITLE, "instructions": protocol.INSTRUCTIONS}
+    lists = {"on_list_tools": list_tools, "on_list_resources": list_resources}
+    handlers |= {**about, **lists, "on_list_resource_templates": list_templates}
+    server: Server[Any] = Server(protocol.NAME, version=__version__, **handlers)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call)
     return server
 
@@ -59,7 +53,9 @@ async def called(
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except errors.FabricError as error:
-        outcome = failure(str(error))  # for instance, the memory could not be opened now
+        outcome = Outcome(
+            (str(error),), failed=True
+        )  # for instance, the memory could not be opened now
     return {**wire(outcome), "resultType": "complete"}
 
 

@@ -1,7 +1,6 @@
-"""The connection of one MCP client, on any transport: it parses messages and sends responses.
-
-One thread parses the lines. Requests that need the memory are answered by the store's thread, in
-the order in which they arrived; all others are answered at once.
+"""The connection of one MCP client: it parses messages and sends responses. One thread parses the
+lines. Requests that need the memory are answered by the store's thread, in the order of their
+arrival; all others are answered at once.
 """
 
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp import jsonrpc, protocol
-from memory_fabric.servers.mcp.jsonrpc import Fault, Message, Outcome, failure, wire
+from memory_fabric.servers.mcp.jsonrpc import Fault, Message, Outcome, wire
 from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
@@ -66,7 +65,8 @@ class Session:
     def end(self, timeout_s: float) -> None:
         """End the client's subscriptions, and wait until its other requests have been answered."""
         for request in list(self._listening):
-            self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
+            meta = {protocol.SUBSCRIPTION_KEY: request.id}
+            self._settle(request, self._result(request, {"_meta": meta}))
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
@@ -112,7 +112,7 @@ class Session:
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                return wire(failure(str(error)))  # for instance, the memory cannot be opened
+                return wire(Outcome((str(error),), failed=True))  # a memory that cannot be opened
             if outcome is None:
                 raise error or AssertionError
             if outcome.changed:
@@ -171,7 +171,8 @@ class Session:
                 if is_open:
                     self._listening[request] = hears
             if is_open:
-                params = {"_meta": _of_listener(request), "notifications": honoured}
+                meta = {protocol.SUBSCRIPTION_KEY: request.id}
+                params = {"_meta": meta, "notifications": honoured}
                 self._say(jsonrpc.notification(ACKNOWLEDGED, params))
             elif hears:
                 self._watch.stop()
@@ -232,7 +233,8 @@ class Session:
             self._say(jsonrpc.notification(UPDATED, {"uri": protocol.GRAPH_URI}))
         for request, hears in list(self._listening.items()):
             if hears:
-                params = {"_meta": _of_listener(request), "uri": protocol.GRAPH_URI}
+                meta = {protocol.SUBSCRIPTION_KEY: request.id}
+                params = {"_meta": meta, "uri": protocol.GRAPH_URI}
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
@@ -248,10 +250,6 @@ class Session:
         self._send(jsonrpc.line_of(message))
 
 
-def _of_listener(request: Message) -> dict[str, Any]:
-    return {protocol.SUBSCRIPTION_KEY: request.id}
-
-
 _BOTH: Mapping[str, Handler] = {
     "tools/list": lambda session, _: protocol.tool_list(modern=bool(session._modern)),
     "tools/call": Session._call,
@@ -260,12 +258,9 @@ _BOTH: Mapping[str, Handler] = {
     "resources/read": Session._read,
 }
 HANDSHAKE: Mapping[str, Handler] = {
-    **_BOTH,
-    "initialize": Session._initialize,
-    "ping": lambda *_: {},
-    "resources/subscribe": Session._subscribe,
-    "resources/unsubscribe": Session._unsubscribe,
-}
+    **_BOTH, "initialize": Session._initialize, "ping": lambda *_: {},
+    "resources/subscribe": Session._subscribe, "resources/unsubscribe": Session._unsubscribe,
+}  # fmt: skip
 MODERN: Mapping[str, Handler] = {
     **_BOTH,
     "server/discover": lambda *_: protocol.DISCOVERY,

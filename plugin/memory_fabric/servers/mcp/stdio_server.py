@@ -1,10 +1,9 @@
 """The MCP server over standard input and output, which `memory-fabric mcp` runs.
 
 It needs only the standard library, so a bare interpreter (python -I -S), which starts faster, can
-run it. It has three threads. The main thread reads lines and answers requests that need no memory.
-The store's thread answers all other requests. While a client reads too slowly, a third thread
-writes the output. If the home is linked to a team's shared log, a fourth thread exchanges
-operations with the log.
+run it. The main thread reads lines and answers requests that need no memory; the store's thread
+answers all other requests. While a client reads too slowly, a third thread writes the output. If
+the home is linked to a shared log, a fourth thread exchanges operations with the log.
 """
 
 from __future__ import annotations
@@ -43,9 +42,8 @@ CLOSE_GRACE_S = 5.0
 
 
 def main(environ: Mapping[str, str] | None = None) -> NoReturn:
-    """Serve until the input ends or a signal arrives; then end the process.
-
-    Only JSON-RPC messages are written to standard output (MEM-20). No acknowledged write is lost.
+    """Serve until the input ends or a signal arrives, then end the process. Only JSON-RPC messages
+    are written to standard output (MEM-20). No acknowledged write is lost.
     """
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
@@ -162,7 +160,6 @@ class Output:
         self._write(wait=False)
 
     def wait(self, timeout_s: float) -> None:
-        """Wait until all lines are written, but at most `timeout_s` seconds."""
         with self._written:
             self._written.wait_for(lambda: not self._busy, timeout_s)
 
@@ -204,9 +201,8 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started; it counts as a project once it has a memory.
-
-    Until then only the user's memory is used, because desktop clients start servers in any folder.
+    """The folder in which the server was started, as a project once it has a memory. Until then
+    only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:

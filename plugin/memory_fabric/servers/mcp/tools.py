@@ -1,6 +1,5 @@
-"""Tool calls: from the name and arguments of a tool to its outcome; every error becomes a text.
-
-The nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
+"""Tool calls: from the name and arguments of a tool to its outcome; every error becomes a text. The
+nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
 """
 
 import sys
@@ -8,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from memory_fabric import text
+from memory_fabric import errors, text
 from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
-from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import domain_for, isolates, stated_name, visible_from
 from memory_fabric.recall.filters import KEYS
@@ -26,6 +24,7 @@ from memory_fabric.store.queries import graph
 Arguments = Mapping[str, Any]
 Call = Callable[[Memory, Arguments, Provenance], Outcome]
 Calls = Mapping[str, Call]
+View = Callable[..., tuple[graph_view.Page, str]]
 MAX_NAME_CHARS = 80
 
 
@@ -85,16 +84,11 @@ def _readable(memory: Memory) -> list[Database]:
     """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
     databases = memory.databases()
     if memory.failures and not databases:
-        raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
+        raise errors.StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
     return databases
 
 
-def _graph_answer(
-    memory: Memory,
-    arguments: Arguments,
-    view: Callable[..., tuple[graph_view.Page, str]],
-    pages: float = 1,
-) -> Outcome:
+def _graph_answer(memory: Memory, arguments: Arguments, view: View, *, pages: float = 1) -> Outcome:
     """Return the page that `view` makes as a tool's outcome, with notes on what is missing."""
     start = graph_view.start_of(arguments.get("cursor", ""))
     max_chars = int(pages * memory.settings.max_reply_chars)
@@ -147,20 +141,13 @@ def _queued_note(result: Mapping[str, Any]) -> str:
 
 
 CALLS: Calls = {
-    "create_entities": create_entities,
-    "create_relations": create_relations,
-    "add_observations": add_observations,
-    "delete_entities": delete_entities,
-    "delete_observations": delete_observations,
-    "delete_relations": delete_relations,
-    "read_graph": read_graph,
-    "search_nodes": search_nodes,
-    "open_nodes": open_nodes,
-    "recall": memory_tools.recall,
-    "remember": memory_tools.remember,
-    "forget": memory_tools.forget,
-    "history": memory_tools.history,
-}
+    "create_entities": create_entities, "create_relations": create_relations,
+    "add_observations": add_observations, "delete_entities": delete_entities,
+    "delete_observations": delete_observations, "delete_relations": delete_relations,
+    "read_graph": read_graph, "search_nodes": search_nodes, "open_nodes": open_nodes,
+    "recall": memory_tools.recall, "remember": memory_tools.remember,
+    "forget": memory_tools.forget, "history": memory_tools.history,
+}  # fmt: skip
 # Tools that may specify the domain of new statements; isolated callers may use only their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
 # Tools that show only one domain if a call specifies it and its caller may see it.
@@ -177,7 +164,7 @@ MAX_PROBLEMS = 10
 def complaint(name: str, arguments: Any) -> Outcome | None:
     """Return the error of an invalid call in the reference server's wording (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
-        return jsonrpc.failure(f"MCP error -32602: Tool {name} not found")
+        return Outcome((f"MCP error -32602: Tool {name} not found",), failed=True)
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
         # The reference server has no domains, so the schema does not contain this field.
@@ -192,7 +179,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
         return None
     first_complaints = complaints[:MAX_PROBLEMS] + (["…"] if len(complaints) > MAX_PROBLEMS else [])
     head = f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
-    return jsonrpc.failure(head + "\n".join(first_complaints))
+    return Outcome((head + "\n".join(first_complaints),), failed=True)
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
@@ -211,18 +198,22 @@ def call(
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
-        return jsonrpc.failure(str(switches.off_error(memory.settings)))
+        return Outcome((str(switches.off_error(memory.settings)),), failed=True)
     if name in READING and stated_domain(arguments):
         from memory_fabric.store.scoped_memory import within  # imported late: rarely needed
 
         memory = within(memory, (stated_domain(arguments),))
     try:
-        return jsonrpc.with_notes(calls[name](memory, usable, said_by), store_thread.told(memory))
-    except FabricError as error:
-        return jsonrpc.failure(str(error))
+        outcome, notes = calls[name](memory, usable, said_by), store_thread.told(memory)
+        if notes and outcome.structure is not None:
+            noted = filter(None, (str(outcome.structure.get("note", "")), *notes))
+            outcome = outcome._replace(structure={**outcome.structure, "note": " ".join(noted)})
+        return outcome._replace(texts=(*outcome.texts, *notes))
+    except errors.FabricError as error:
+        return Outcome((str(error),), failed=True)
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
         print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-        return jsonrpc.failure(f"MCP error -32603: {type(error).__name__}: {error}")
+        return Outcome((f"MCP error -32603: {type(error).__name__}: {error}",), failed=True)
 
 
 # Claude Code's metadata key for the id of a tool call (found by measuring: decision 0031).
@@ -250,7 +241,6 @@ class RequestHandler:
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
         """Run a valid call as the agent that made it, and return its outcome. Raises FabricError.
-
         The call's id in `meta` tells which agent this is. If agents are isolated, a call without an
         id is refused only for Claude Code: other clients have no agents.
         """
@@ -260,11 +250,10 @@ class RequestHandler:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Hooks save callers in the shared home; with MEMORY_FILE_PATH, this memory has its own home
-        # inside that one.
+        # Hooks save callers in the shared home, not in a home of its own (MEMORY_FILE_PATH).
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
-            raise FabricError(UNKNOWN if caller is None else WITHOUT_ID)
+            raise errors.FabricError(UNKNOWN if caller is None else WITHOUT_ID)
         who = caller or callers.Caller()
         domain = domain_for(settings, who.agent_type, self._place or settings.project_dir)
         said_by = said_by._replace(
@@ -283,8 +272,6 @@ class RequestHandler:
             raise switches.off_error(settings)
         domain = domain_for(settings, "", self._place or settings.project_dir)
         if isolates(settings) and not domain.isolated:
-            raise FabricError(
-                "config.toml isolates agents, and nobody can tell who reads this resource: use the "
-                "tool read_graph."
-            )
+            text = "config.toml isolates agents, and nobody can tell who reads this resource"
+            raise errors.FabricError(f"{text}: use the tool read_graph.")
         return whole_graph(visible_from(memory, domain))
