@@ -157,7 +157,7 @@ class Words:
             "status": "active",
             "scope": "team",
         }
-        return Statement(wire.RECORD, wire.key_of_record(id_), author, value)
+        return Statement(wire.RECORD, wire.key_of(wire.RECORD, id_), author, value)
 
     def _entity(self, author: str, number: int) -> Statement:
         name = f"{self.name()} {number}"
@@ -168,13 +168,13 @@ class Words:
             "domain": "general",
             "aliases": [],
         }
-        return Statement(wire.ENTITY, wire.key_of_entity(name), author, value)
+        return Statement(wire.ENTITY, wire.key_of(wire.ENTITY, name), author, value)
 
     def _observation(self, author: str, number: int) -> Statement:
         fields = self._fields(number)
         name, text = fields["name"], f"{self._random.choice(REASONS)} (seen in run {number})"
         value = {"entity": name, "text": text, "created_at": ids.timestamp(), "domain": "general"}
-        return Statement(wire.OBSERVATION, wire.key_of_observation(name, text), author, value)
+        return Statement(wire.OBSERVATION, wire.key_of(wire.OBSERVATION, name, text), author, value)
 
 
 def _zipf(count: int) -> Sequence[float]:

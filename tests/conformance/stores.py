@@ -20,6 +20,7 @@ from memory_fabric.recall.retrieve import EVERY_SOURCE
 from memory_fabric.servers.http import team_access as access
 from memory_fabric.servers.http import team_memory as writes
 from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import TeamOperation
@@ -234,7 +235,7 @@ class PostgresStore:
     def purge(self, member: str, id_: str) -> None:
         """Erase a record in the log."""
         with self._memory(member) as memory:
-            SharedLog(memory.connection, self._space).purge([wire.key_of_record(id_)])
+            SharedLog(memory.connection, self._space).purge([wire.key_of(wire.RECORD, id_)])
 
     def stored(self, member: str) -> str:
         """Return all rows of all tables of the schema."""
@@ -268,14 +269,9 @@ class PostgresStore:
     def _memory(self, member: str, only: str = "") -> Iterator[TeamMemory]:
         with self._connection.transaction():
             self._connection.execute(access.ENTER, (member, only))
-            yield TeamMemory(
-                self._settings,
-                self._connection,
-                self._space,
-                member,
-                Vocabulary(),
-                (only,) if only else None,
-            )
+            place = (self._space, member, Vocabulary())
+            reader = TeamReader(self._connection, *place, (only,) if only else None)
+            yield TeamMemory(self._settings, reader)
 
 
 def _remembered(memory: Memory, text: str, domain: str, instead_of: str, scope: str) -> str:
@@ -304,7 +300,7 @@ def _by(domain: str) -> Provenance:
 
 def _forged(id_: str, known: Sequence[TeamOperation]) -> TeamOperation:
     """Return a withdrawal of a record that names all operations on it as replaced."""
-    key = wire.key_of_record(id_)
+    key = wire.key_of(wire.RECORD, id_)
     base = tuple(one.op_id for one in known if one.key == key)
     if not base:
         raise NotFound(id_, "There is no operation to forge.")

@@ -27,38 +27,38 @@ def test_messages_are_parted_by_lines_of_three_hyphens() -> None:
 
 
 def test_a_turn_of_one_session_has_one_id_and_of_another_another() -> None:
-    first = parts.turns(claimed("old words said\n---\nnew words said", "i1", session_id="s1"))
-    again = parts.turns(claimed("new words said\n---\nnewest words said", "i2", session_id="s1"))
-    other = parts.turns(claimed("new words said", "i3", session_id="s2"))
-    assert first[1] == again[0]
-    assert other[0].id != again[0].id
+    first = parts.episodes(claimed("old words said\n---\nnew words said", "i1", session_id="s1"))
+    again = parts.episodes(claimed("new words said\n---\nnewest words said", "i2", session_id="s1"))
+    other = parts.episodes(claimed("new words said", "i3", session_id="s2"))
+    assert first[1]["id"] == again[0]["id"]
+    assert other[0]["id"] != again[0]["id"]
 
 
 def test_texts_without_a_session_share_no_turns() -> None:
-    assert parts.turns(claimed("some words said", "i1")) != parts.turns(
-        claimed("some words said", "i2")
-    )
+    (first,) = parts.episodes(claimed("some words said", "i1"))
+    (second,) = parts.episodes(claimed("some words said", "i2"))
+    assert first["id"] != second["id"]
 
 
 def test_a_sign_of_life_leaves_neither_turns_nor_records() -> None:
     for text in ("health-check", "ping", "OK", "---", "", "   "):
-        assert parts.turns(claimed(text)) == []
+        assert parts.episodes(claimed(text)) == []
         assert parts.records(claimed(text), {}) == []
 
 
 def test_what_the_client_injected_and_its_analysis_are_no_turns() -> None:
     text = "<analysis>thought a lot</analysis><summary>We use Redis now.</summary>"
-    assert [turn.text for turn in parts.turns(claimed(text))] == ["We use Redis now."]
+    assert [turn["text"] for turn in parts.episodes(claimed(text))] == ["We use Redis now."]
 
 
 @given(st.text(alphabet="ab \n", max_size=200), st.integers(0, 40_000))
 def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
     text = "word " * (size // 5) + tail
-    turns = parts.turns(claimed(text, session_id="s"))
-    assert all(len(turn.text) <= parts.MAX_TURN_CHARS for turn in turns)
-    repeated = len({turn.text for turn in turns}) == len(turns) and len(text) < 16_000
+    turns = parts.episodes(claimed(text, session_id="s"))
+    assert all(len(turn["text"]) <= parts.MAX_TURN_CHARS for turn in turns)
+    repeated = len({turn["text"] for turn in turns}) == len(turns) and len(text) < 16_000
     if repeated and len(text.split()) >= 3:
-        assert " ".join(turn.text for turn in turns).split() == text.split()
+        assert " ".join(turn["text"] for turn in turns).split() == text.split()
 
 
 def test_stated_decisions_are_records_of_the_stated_confidence_and_the_summary_makes_none() -> None:

@@ -193,7 +193,9 @@ def test_a_text_that_always_times_out_does_not_block_other_texts(
         return clock[0]
 
     for _ in range(ingest_queue.MAX_ATTEMPTS):
-        tally = Worker(world.settings(), now=now, limit_s=limit_s).run(once=True)
+        hurried = Worker(world.settings(), now=now)
+        hurried.limit_s = limit_s
+        tally = hurried.run(once=True)
         assert (tally.done, tally.failed) == (0, 1)
         clock[0] += ingest_queue.MOST_RETRY_S
     queued = ingest_queue.find(memory, slow)
@@ -214,7 +216,9 @@ def test_a_megabyte_of_hostile_text_is_processed_quickly(world: World, memory: M
     ]
     ids = accept(memory, *hostile, "and then a harmless text comes")
     started = time.process_time()
-    tally = Worker(world.settings(), limit_s=3.0).run(once=True)
+    hurried = Worker(world.settings())
+    hurried.limit_s = 3.0
+    tally = hurried.run(once=True)
     assert time.process_time() - started < 4 * 3.0 + 20
     assert tally.done + tally.failed == 5
     last = ingest_queue.find(memory, ids[-1])

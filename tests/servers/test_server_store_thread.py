@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers import store_thread
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, run, settings
@@ -149,9 +150,12 @@ class Watched(Memory):
         self.flushed.set()
 
 
-def test_the_other_memory_files_are_written_when_the_thread_is_idle(tmp_path: Path) -> None:
+def test_the_other_memory_files_are_written_when_the_thread_is_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_thread, "IDLE_S", 0.01)
     Watched.flushed.clear()
-    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=0.01)
+    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")))
 
     async def story() -> None:
         await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
@@ -164,9 +168,12 @@ def test_the_other_memory_files_are_written_when_the_thread_is_idle(tmp_path: Pa
     assert store.close(WAIT_S)
 
 
-def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(tmp_path: Path) -> None:
+def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_thread, "IDLE_S", 3600)
     Watched.flushed.clear()
-    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600)
+    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")))
 
     async def story() -> None:
         await store.ask(lambda memory: None)
@@ -179,11 +186,13 @@ def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(tmp_path: 
     assert Watched.flushed.is_set()
 
 
-def test_other_tiers_are_written_while_requests_continue(tmp_path: Path) -> None:
+def test_other_tiers_are_written_while_requests_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_thread, "IDLE_S", 3600)
+    monkeypatch.setattr(store_thread, "LATEST_S", 0.05)
     Watched.flushed.clear()
-    store = StoreThread(
-        lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600, latest_s=0.05
-    )
+    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")))
 
     async def story() -> None:
         await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
@@ -197,14 +206,14 @@ def test_other_tiers_are_written_while_requests_continue(tmp_path: Path) -> None
 
 
 def test_other_tiers_are_written_before_another_project_is_opened(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(store_thread, "IDLE_S", 3600)
+    monkeypatch.setattr(store_thread, "LATEST_S", 3600)
     Watched.flushed.clear()
     has_moved = False
     store = StoreThread(
         lambda: Watched.open(settings(tmp_path / "home")),
-        idle_s=3600,
-        latest_s=3600,
         moved=lambda memory: has_moved,
     )
 

@@ -123,7 +123,7 @@ def test_waiting_and_unreadable_operations_are_purged_too(ann: Home, bob: Home) 
 def test_another_members_request_erases_no_own_record(ann: Home, bob: Home, log: Log) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
-    key = wire.key_of_record(said.id)
+    key = wire.key_of(wire.RECORD, said.id)
     log.operations.append(wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="owen"))
     operations, to = log.pull(space.position(ann.database))
     merged = inbox.merge(ann.memory, ann.database, operations, to, ann.verified, owner="owen")
@@ -137,7 +137,7 @@ def test_another_members_request_erases_no_own_record(ann: Home, bob: Home, log:
 def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
-    key = wire.key_of_record(said.id)
+    key = wire.key_of(wire.RECORD, said.id)
     demand = wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="eve")
     assert bob.merge([demand]).erased == ()
     assert list(bob.records()) == ["Use UTC"]
@@ -150,7 +150,7 @@ def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, lo
 def test_a_purge_closes_the_request_to_erase_the_record(ann: Home, log: Log) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
-    key = wire.key_of_record(said.id)
+    key = wire.key_of(wire.RECORD, said.id)
     ann.merge([wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="ann")])
     assert ann.counts().asked == 1
     erased(ann, said.id)
@@ -208,7 +208,7 @@ def test_a_similar_text_is_not_purged(ann: Home, bob: Home) -> None:
     alike = "is far away\u200b"
     copy = said._replace(
         op_id=ids.new_id(),
-        key=wire.key_of_observation("Ostrava", alike),
+        key=wire.key_of(wire.OBSERVATION, "Ostrava", alike),
         value={**(said.value or {}), "text": alike},
         base=(),
     )

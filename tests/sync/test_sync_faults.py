@@ -15,7 +15,7 @@ import pytest
 from memory_fabric.sharing.remote.clone import FOLDER, Clone, checked
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import keys, ties
-from memory_fabric.sharing.team.errors import BadAddress, DsnHoldsPassword
+from memory_fabric.sharing.team.errors import BadAddress
 from sync.repositories import BRANCH, Machine, Repository, pair
 from thorough import examples
 
@@ -310,7 +310,7 @@ def test_two_homes_with_one_origin_as_after_a_copy_still_hear_each_other(
 def test_an_address_with_a_password_or_another_program_is_refused() -> None:
     token = "glpat-" + "x7Kq2mVw9TzR4nLb8PyA"
     for url in ("https://me:secret@git.example.org/m.git", f"https://{token}@git.example.org/m"):
-        with pytest.raises(DsnHoldsPassword, match="credential helper") as refused:
+        with pytest.raises(BadAddress, match="credential helper") as refused:
             checked(url)
         assert "secret" not in str(refused.value) and token not in str(refused.value)
     for url in ("ext::sh -c date", "-oProxyCommand=date", "http://git.example.org/m", "/nowhere"):

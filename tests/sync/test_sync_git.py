@@ -160,7 +160,7 @@ def test_the_second_machine_requires_key_words_that_the_first_printed(
     assert asked.status == 2 and "--words" in asked.err
     of_another = keys.Key(bytes(range(32))).words
     wrong = laptop.run("sync", "git", repository.url, "--words", of_another)
-    assert wrong.status == 2 and "is not the one of the machines" in wrong.err
+    assert wrong.status == 2 and "is not the one of your other machines" in wrong.err
     assert not (laptop.home / "team-key").exists() and not (laptop.home / "team.json").exists()
     given = laptop.run("sync", "git", repository.url, "--words", "-", stdin=key.words)
 

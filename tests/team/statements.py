@@ -31,25 +31,25 @@ def record(
         "status": "active",
         "domain": "general",
     }
-    return _operation(wire.RECORD, wire.key_of_record(id_), value | fields, base)
+    return _operation(wire.RECORD, wire.key_of(wire.RECORD, id_), value | fields, base)
 
 
 def entity(name: str, type_: str = "service", aliases: Sequence[str] = ()) -> TeamOperation:
     """Return an operation that states an entity."""
     value = {"name": name, "type": type_, "aliases": list(aliases)}
-    return _operation(wire.ENTITY, wire.key_of_entity(name), _with_times(value))
+    return _operation(wire.ENTITY, wire.key_of(wire.ENTITY, name), _with_times(value))
 
 
 def observation(name: str, text: str, domain: str = "general") -> TeamOperation:
     """Return an operation that states an observation of an entity."""
     value = _with_times({"entity": name, "text": text}) | {"domain": domain}
-    return _operation(wire.OBSERVATION, wire.key_of_observation(name, text), value)
+    return _operation(wire.OBSERVATION, wire.key_of(wire.OBSERVATION, name, text), value)
 
 
 def relation(source: str, kind: str, target: str) -> TeamOperation:
     """Return an operation that states a relation."""
     value = _with_times({"from": source, "relationType": kind, "to": target})
-    return _operation(wire.RELATION, wire.key_of_relation(source, kind, target), value)
+    return _operation(wire.RELATION, wire.key_of(wire.RELATION, source, kind, target), value)
 
 
 def withdrawal(operation: TeamOperation) -> TeamOperation:

@@ -13,7 +13,7 @@ from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import connect
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.team.errors import LoginFailed, NotAllowed, NotAMember, UnknownRole
+from memory_fabric.sharing.team.errors import LoginFailed, NotAllowed, NotAMember, TeamError
 from team.conftest import SPACE, OpenConnection, OpenLog, Place
 from team.operations import operation, texts
 from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
@@ -63,7 +63,7 @@ def test_a_missing_role_is_reported_with_the_command_that_creates_it(
     space: str,
     open_connection: OpenConnection,
 ) -> None:
-    with pytest.raises(UnknownRole, match="nobody-here") as refused:
+    with pytest.raises(TeamError, match="nobody-here") as refused:
         spaces.add(open_connection(OWNER), space, "nobody-here")
 
     assert "--create-role" in refused.value.remedy

@@ -19,10 +19,11 @@ import pytest
 
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
-from memory_fabric.sharing.server import spaces, versions
+from memory_fabric.sharing.server import connect as server_connect
+from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.team.errors import SchemaOlder
+from memory_fabric.sharing.team.errors import UnfitServer
 from team.conftest import SPACE
 from team.operations import operation
 from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
@@ -68,7 +69,7 @@ def make_before(cluster: Cluster, database: str) -> None:
             " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
         files = [BEFORE.read_bytes()]
-        files += [versions.steps()[number].read_bytes() for number in OLD_STEPS[1:]]
+        files += [server_connect.schema_steps()[number].read_bytes() for number in OLD_STEPS[1:]]
         assert len(list(folder.iterdir())) > len(files)
         for number, file in zip(OLD_STEPS, files, strict=True):
             owner.execute(file)
@@ -219,7 +220,7 @@ def test_an_administrator_migrates_for_the_owner_of_the_log(postgres: Cluster, o
 def test_an_unmigrated_log_is_refused_as_older(
     old: str, open_connection: Callable[[str], Connection]
 ) -> None:
-    with pytest.raises(SchemaOlder, match="lacks step 20"):
+    with pytest.raises(UnfitServer, match="lacks step 20"):
         SharedLog(open_connection(ANN), SPACE).state()
 
 
@@ -257,7 +258,7 @@ def test_a_killed_migration_leaves_the_old_log_intact(
             bob = open_(BOB)
             rows = bob.execute(READ, (SPACE,)).fetchall()
             assert [text or "" for _, _, _, text in rows] == expected
-            assert versions.applied(bob) == set(OLD_STEPS)
+            assert server_connect.applied_steps(bob) == set(OLD_STEPS)
             append(bob, operation("said meanwhile"))
 
             spaces.init(open_(OWNER), SPACE)

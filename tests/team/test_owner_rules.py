@@ -184,4 +184,4 @@ def test_a_rule_without_a_quotation_is_shown_as_it_was_typed(boss: Home, bob: Ho
     decision, reason = before_a_push(bob)
 
     assert decision == "ask" and "Never push on a Friday" in reason and OWNER in reason
-    assert wire.key_of_record(id_) not in reason
+    assert wire.key_of(wire.RECORD, id_) not in reason

@@ -58,5 +58,5 @@ def test_an_invalid_link_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "team.json").write_text(json.dumps(page))
 
     assert [tie.key for tie in ties.read(str(tmp_path))] == ["p-2", "p-3"]
-    assert ties.of(str(tmp_path), "p-2") == Tie("p-2", "5")
+    assert ties.of(str(tmp_path), "p-2") == Tie("p-2")
     assert ties.joined(str(tmp_path), "p-2") == ()

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from memory_fabric.sharing.server.connect import connect
-from memory_fabric.sharing.team.errors import Unencrypted, Untrusted
+from memory_fabric.sharing.team.errors import BadAddress
 from team.postgres import ANN, SUPERUSER, Cluster
 
 WORD = "-".join(("open", "sesame", "three"))
@@ -78,7 +78,7 @@ def test_a_server_without_encryption_is_refused_where_it_is_required(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", WORD)
 
-    with pytest.raises(Unencrypted, match="offers no encryption") as refused:
+    with pytest.raises(BadAddress, match="offers no encryption") as refused:
         connect(postgres.tcp_dsn(ANN) + " sslmode=require")
 
     assert "--insecure" in refused.value.remedy
@@ -96,14 +96,14 @@ def test_a_certificate_is_verified_if_that_is_asked_for(
     root.write_bytes(self_signed("another.example")[0])
     asked = f"{postgres.tcp_dsn(ANN)} sslmode=verify-ca sslrootcert="
 
-    with pytest.raises(Untrusted) as refused:
+    with pytest.raises(BadAddress, match="not trusted") as refused:
         connect(f"{asked}{root}")
-    with pytest.raises(Untrusted):
+    with pytest.raises(BadAddress, match="not trusted"):
         connect(f"{asked}{tmp_path}/missing.crt")
     root.write_bytes(own_certificate.read_bytes())
     with closing(connect(f"{asked}{root}")) as connection:
         assert connection.pgconn.ssl_in_use
-    with pytest.raises(Untrusted):
+    with pytest.raises(BadAddress, match="not trusted"):
         connect(f"{asked}{root}".replace("verify-ca", "verify-full"))
 
     assert "root.crt" in refused.value.remedy

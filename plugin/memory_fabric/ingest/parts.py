@@ -1,14 +1,12 @@
-"""Conversion of an ingested text into turns and records, without side effects.
-
-Other programs do not speak for the user. So their records have the trust of a tool, and the
-confidence that the sender specifies.
+"""Conversion of an ingested text into turns and records, without side effects. Other programs do
+not speak for the user, so their records have the trust of a tool and the stated confidence.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any
 
 from memory_fabric import ids, ingest_protocol, models
 from memory_fabric.capture.notes.grammar import Note, parse
@@ -29,13 +27,6 @@ LEAST_WORDS = 3
 MAX_LOOKED_AT = 2000
 
 
-class Turn(NamedTuple):
-    """A message of an ingested text, or a part of a long message; it has an id of its own."""
-
-    id: str
-    text: str
-
-
 def provenance(claimed: Claimed) -> models.Provenance:
     """Return the provenance of an ingested text, such as its sender, its session and its time."""
     ingest = claimed.ingest
@@ -54,24 +45,6 @@ def said_at(stated: str, accepted_at: str) -> str:
     return min(ids.timestamp(said_s), accepted_at) if said_s > 0 else accepted_at
 
 
-def session_of(claimed: Claimed) -> str:
-    """Return the session of a text's turns: the sender's, or else one made from the text's id."""
-    return claimed.ingest.session_id or f"ingest:{claimed.id}"
-
-
-def turns(claimed: Claimed) -> list[Turn]:
-    """Return the turns of a text. The same text in the same session always has the same ids."""
-    session = session_of(claimed)
-    text = summary_text(claimed.ingest.session_summary)
-    split_turns = [
-        Turn(ids.id_for(f"turn {session}\n{part}"), part)
-        for message in messages(without_injected(text))
-        for part in _parts(message)
-        if len(words(part[:MAX_LOOKED_AT])) >= LEAST_WORDS
-    ]
-    return list(dict.fromkeys(split_turns))
-
-
 def messages(summary: str) -> list[str]:
     """Split a summary into its messages, which are separated by lines of three hyphens."""
     grouped = groupby(summary.splitlines(), lambda line: line.strip() == ingest_protocol.BETWEEN)
@@ -79,22 +52,27 @@ def messages(summary: str) -> list[str]:
     return [text for text in texts if text]
 
 
-def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
-    """Return the turns as rows for the store's table of episodes."""
-    by, project = provenance(claimed), claimed.ingest.project
-    about = {"session": session_of(claimed), "role": "assistant", "place": models.INGEST}
-    about |= {"agent": by.agent, "project": project, "created_at": by.at}
-    return [{"id": turn.id, "text": turn.text, **about} for turn in said]
+def episodes(claimed: Claimed) -> list[dict[str, str]]:
+    """Return a text's turns as rows for the store; in one session, equal texts have equal ids."""
+    session, by = claimed.ingest.session_id or f"ingest:{claimed.id}", provenance(claimed)
+    about = {"session": session, "role": "assistant", "place": models.INGEST}
+    about |= {"agent": by.agent, "project": claimed.ingest.project, "created_at": by.at}
+    rows: dict[str, dict[str, str]] = {}
+    summary = without_injected(summary_text(claimed.ingest.session_summary))
+    for part in (part for message in messages(summary) for part in _parts(message)):
+        if len(words(part[:MAX_LOOKED_AT])) >= LEAST_WORDS:
+            id_ = ids.id_for(f"turn {session}\n{part}")
+            rows[id_] = {"id": id_, "text": part, **about}
+    return list(rows.values())
 
 
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return the records of a text, with fixed ids: its decisions, and the notes in its summary.
-
-    `known` maps the `name_key`s of existing entities to their names. The remainder of the summary
-    is stored only as turns. If a decision or note cannot be parsed, its record consists only of its
-    text, and `unread` counts it.
+    """Return the records of a text, with fixed ids: its decisions, and the notes in its summary;
+    the remainder is stored only as turns. `known` maps the `name_key`s of existing entities to
+    their names. `unread` counts decisions and notes that cannot be parsed: only their texts are
+    stored.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
@@ -107,29 +85,22 @@ def records(
     by_form: dict[str, models.Record] = {}
     for record in stated:
         by_form.setdefault(same_form(record.what), record)
-    at = provenance(claimed).at
-    return [
-        record._replace(
-            id=ids.id_for(f"record {claimed.id} {number}"),
-            confidence=sure,
-            generalizable=record.generalizable and sure >= models.GENERALIZABLE_FROM,
-            project=claimed.ingest.project,
-            valid_from=at,
-        )
-        for number, record in enumerate(by_form.values())
-    ]
+    about: dict[str, Any] = {"confidence": sure, "project": claimed.ingest.project}
+    about["valid_from"] = provenance(claimed).at
+    made = []
+    for number, record in enumerate(by_form.values()):
+        is_general = record.generalizable and sure >= models.GENERALIZABLE_FROM
+        id_ = ids.id_for(f"record {claimed.id} {number}")
+        made.append(record._replace(id=id_, generalizable=is_general, **about))
+    return made
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
     """Return the record of a note. It replaces no record, and its quotation is not checked."""
     note = note._replace(text=without_secrets(note.text))
-    parse_note = partial(
-        statement,
-        type=note.kind,
-        why=without_secrets(note.why),
-        alternatives=[without_secrets(name) for name in alternatives(note.instead_of)],
-        known=known,
-    )
+    rejected = [without_secrets(name) for name in alternatives(note.instead_of)]
+    parse_note = partial(statement, type=note.kind, why=without_secrets(note.why), known=known)
+    parse_note = partial(parse_note, alternatives=rejected)
     plain = models.Record(models.record_type(note.kind), note.text)
     record = unread.attempt(plain, parse_note, note.text)
     stated = {models.WHEN: without_secrets(note.when), models.ALSO: without_secrets(note.also)}
@@ -137,7 +108,6 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Recor
 
 
 def _parts(message: str) -> list[str]:
-    """Split a message into parts that fit into turns, if possible at the end of a line or word."""
     parts = []
     while len(message) > MAX_TURN_CHARS:
         ends = (message.rfind(c, MAX_TURN_CHARS // 2, MAX_TURN_CHARS) for c in ("\n", " "))

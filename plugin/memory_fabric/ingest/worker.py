@@ -1,9 +1,9 @@
 """The worker process of the ingest queue, which `memory-fabric queue work` runs.
 
 Several workers may run at once; a worker owns a text until its lease expires. If the store cannot
-accept a text now, the failure is logged and the text is tried again later. The worker first saves a
-plan for the text. Each step of the plan has fixed ids and is marked as done in the queue. So
-another worker can continue the plan, and nothing is stored twice.
+accept a text now, the text is tried again later. The worker first saves a plan for the text, whose
+steps have fixed ids and are marked as done in the queue, so that another worker can continue the
+plan and nothing is stored twice.
 """
 
 import os
@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from memory_fabric import deadline, errors, ids, processes
@@ -42,30 +41,16 @@ class TooLong(BaseException):
     """Raised if a text exceeds the time limit; not an Exception, so that no handler swallows it."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """The number of texts that a worker has processed, and of attempts that failed."""
-
-    done: int = 0
-    failed: int = 0
-
-
 class Worker:
-    """A worker that processes texts until it is stopped; call `run` once. `now` is its clock."""
+    """A worker that counts the texts that it has `done`, and `failed` attempts; call `run` once."""
 
     def __init__(
-        self,
-        settings: Settings,
-        name: str = "",
-        *,
-        now: Callable[[], float] = time.time,
-        limit_s: float = LIMIT_S,
-        lease_s: float = LEASE_S,
+        self, settings: Settings, name: str = "", *, now: Callable[[], float] = time.time
     ) -> None:
         self._settings = settings._replace(session="")  # each text has its own session
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
-        self.tally = Tally()
-        self._now, self._limit_s, self._lease_s = now, limit_s, lease_s
+        self.done = self.failed = 0
+        self._now, self.limit_s = now, LIMIT_S
         self._stopping = threading.Event()
         self._memory: Memory | None = None
         self._changed_at: float | None = None
@@ -75,7 +60,7 @@ class Worker:
         """Stop after the current text; this method can be used as a signal handler."""
         self._stopping.set()
 
-    def run(self, *, once: bool = False, parent: int = 0) -> Tally:
+    def run(self, *, once: bool = False, parent: int = 0) -> "Worker":
         """Process texts until stopped or process `parent` ends; if `once`, until no text is due."""
         is_child = os.name == "posix" and os.getppid() == parent
 
@@ -97,14 +82,14 @@ class Worker:
             except FAILURES as error:
                 self._note(str(error), once=True)
             self._close()
-        return self.tally
+        return self
 
     def _process_one(self, once: bool) -> bool:
         try:
             memory = self._opened()
             claimed = None
             if memory.settings.writes:
-                claimed = ingest_queue.claim(memory, self.name, self._now(), self._lease_s)
+                claimed = ingest_queue.claim(memory, self.name, self._now(), LEASE_S)
             if claimed is not None:
                 self._process(memory, claimed)
             self._follow_up(idle=claimed is None)
@@ -120,16 +105,15 @@ class Worker:
 
     def _process(self, memory: Memory, claimed: Claimed) -> None:
         try:
-            with limited(memory, self._limit_s):
-                is_done = try_once(memory, claimed, self.name, self._now, self._lease_s)
-            self.tally.done += is_done
+            with limited(memory, self.limit_s):
+                self.done += try_once(memory, claimed, self.name, self._now, LEASE_S)
         except (errors.StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
             self._failed(memory, claimed, str(error))
         except (errors.StoreUnavailable, errors.DeadlinePassed, sqlite3.Error, OSError) as error:
             ingest_queue.give_back(memory, claimed.id, self.name, str(error), self._now())
             raise
         except TooLong:
-            self._failed(memory, claimed, f"it took longer than {self._limit_s:g} s")
+            self._failed(memory, claimed, f"it took longer than {self.limit_s:g} s")
         except Exception as error:  # noqa: BLE001 - one text must not stop the others
             import traceback  # imported late: rarely needed
 
@@ -141,7 +125,7 @@ class Worker:
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
         if not ingest_queue.fail(memory, claimed.id, self.name, why, self._now()):
             return  # The text is done, or another worker owns it.
-        self.tally.failed += 1
+        self.failed += 1
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
@@ -158,7 +142,6 @@ class Worker:
         self._memory.messages.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
-        """Wait until a text is due, the project's memory has moved, or the worker must stop."""
         while not self._stopping.wait(POLL_S) and alive():
             try:
                 memory = self._opened()
@@ -188,7 +171,7 @@ class Worker:
         self._last_error = what if once else self._last_error
 
 
-def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Tally:
+def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Worker:
     """Run a worker until SIGTERM or SIGINT; it finishes the current text before it ends."""
     worker = Worker(settings, name)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -211,11 +194,9 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return a dict of its record ids (`records`) and its number of `turns`.
-
-    `note` saves the progress and returns False if another worker owns the text now; in this case
-    None is returned. Only the last write is made durable: if the power fails, steps may be lost,
-    and are then repeated. Raises StoreUnavailable.
+    """Process a text; return its record ids (`records`) and its number of `turns`. `note` saves the
+    progress; if it returns False, because another worker owns the text now, return None. Only the
+    last write is durable: if the power fails, lost steps are repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()
@@ -232,7 +213,7 @@ def process_text(
                 return None
         turns = []
         if memory.settings.episodes_keep_days:
-            turns = parts.episodes(claimed, parts.turns(claimed))
+            turns = parts.episodes(claimed)
         if turns:
             by = parts.provenance(claimed)
             memory.write_now("add_episodes", {"episodes": turns}, by, store="project")

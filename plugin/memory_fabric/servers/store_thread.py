@@ -1,7 +1,5 @@
 """The thread that owns the memory, so that the thread that reads requests never waits for a disk.
-
-Calls run one after another, in the order of their arrival. So parallel calls of a client do not
-lose updates, and a read sees every earlier write.
+Calls run in the order of their arrival: none loses an update, and a read sees every earlier write.
 """
 
 from __future__ import annotations
@@ -32,34 +30,31 @@ IDLE_S = 1.0
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# A job, whether it writes, its callback, and a test whether the job is still wanted.
-Item = tuple[Job, bool, Done, Callable[[], bool] | None]
+# A test whether a job is still wanted; and a job, whether it writes, its callback, and its test.
+Wanted = Callable[[], bool] | None
+Item = tuple[Job, bool, Done, Wanted]
 
 
 class StoreThread:
-    """The thread and its queue; the memory is opened for the first call, or by `begin`.
-
-    If `check` raises an error, each call fails with this error. If `moved(memory)` returns True,
-    the memory is reopened. Set `answers_one` in a process that handles one request at a time: each
-    read then runs at once, in the calling thread.
+    """The thread and its queue; the memory is opened for the first call, or by `begin`. If `check`
+    raises an error, each call fails with this error. If `moved(memory)` returns True, the memory is
+    reopened. With `answers_one`, for a process that handles one request at a time, each read runs
+    at once, in the calling thread.
     """
 
     def __init__(
         self,
         open_memory: Callable[[], Memory],
-        idle_s: float = IDLE_S,
-        latest_s: float = LATEST_S,
         *,
         check: Callable[[], None] | None = None,
         moved: Callable[[Memory], bool] | None = None,
         answers_one: bool = False,
     ) -> None:
-        self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
-        self._check, self._moved, self._answers_one = check, moved, answers_one
+        self._open, self._check, self._moved = open_memory, check, moved
+        self._answers_one = answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # When the other tiers must be written even if calls keep coming, and when a mirrored file
-        # is checked again; both are values of `time.monotonic()`.
+        # When other tiers must be written, and when a mirrored file is checked (monotonic times).
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
@@ -74,22 +69,14 @@ class StoreThread:
         """Open the memory before the first call, which reports the error if this fails."""
         self.submit(lambda _: None, lambda *_: None)
 
-    def submit(
-        self,
-        job: Job,
-        done: Done,
-        *,
-        changes: bool = False,
-        wanted: Callable[[], bool] | None = None,
-    ) -> None:
+    def submit(self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted = None) -> None:
         """Run `job(memory)` in the thread if still `wanted()`, then call `done(value, error)`."""
         self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
-        """Run `job(memory)` in the thread and return its value; set `changes` if the job writes.
-
-        A read runs in the calling thread if no other call waits or runs, because two switches
-        between threads cost more than most reads. Pass `at_once=False` for a read that takes long.
+        """Run `job(memory)` in the thread and return its value; set `changes` if the job writes. A
+        read runs in the calling thread if no other call waits or runs, because two switches between
+        threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
         import asyncio  # cheap: an event loop has already imported both
         from concurrent.futures import Future
@@ -159,7 +146,7 @@ class StoreThread:
         """Return the seconds until the other tiers must be written; None if nothing is due."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
-        return min([*waits, *([self._idle_s] if self._changed else [])], default=None)
+        return min([*waits, *([IDLE_S] if self._changed else [])], default=None)
 
     def _done(self, job: Job, changes: bool) -> tuple[Any, BaseException | None]:
         try:
@@ -193,7 +180,7 @@ class StoreThread:
 
     def _note_due(self, memory: Memory) -> None:
         if self._due_at is None:
-            pause_s = self._latest_s if memory.mirror is None else MIRROR_S
+            pause_s = LATEST_S if memory.mirror is None else MIRROR_S
             self._due_at = time.monotonic() + max(pause_s, self._flush_took_s)
 
     def _flush(self) -> None:

@@ -22,10 +22,10 @@ def test_listening_sockets_set_the_tcp_protocol_number(host: str) -> None:
     [("127.0.0.1", True), ("127.8.9.1", True), ("[::1]", True), ("0.0.0.0", False), ("::", False)],
 )
 def test_loopback_addresses_are_recognised(host: str, local: bool) -> None:
-    assert server.is_loopback(host) is local
+    assert server.address_of(host).is_loopback is local
 
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80", "1.2.3"])
 def test_a_host_name_is_refused_as_an_address(host: str) -> None:
     with pytest.raises(BadInput, match="is not an IP address"):
-        server.is_loopback(host)
+        server.address_of(host)

@@ -34,9 +34,8 @@ def told(
     """Run a story with an writer of this home; what was accepted called this often."""
     called: list[str] = []
     store = StoreThread(lambda: Memory.open(settings(home)))
-    writer = BatchedWriter(
-        lambda: opens(settings(home)), store, most, lambda: called.append("accepted")
-    )
+    own = StoreThread(lambda: opens(settings(home)))
+    writer = BatchedWriter(own, store, most, lambda: called.append("accepted"))
 
     async def whole() -> None:
         await asyncio.wait_for(_told(story, writer), WAIT_S)

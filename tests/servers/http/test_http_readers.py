@@ -178,11 +178,14 @@ def hang(_memory: Memory) -> None:
     threading.Event().wait()
 
 
-def test_a_hanging_reader_is_ended_and_its_question_refused(tmp_path: Path) -> None:
+def test_a_hanging_reader_is_ended_and_its_question_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_fabric.servers.http.project_stores.ANSWER_S", 0.5)
     settings = read_settings({"HOME": str(tmp_path)}, {})
 
     async def asked() -> list[int]:
-        pool = ReaderPool(settings, 2, answer_s=0.5)
+        pool = ReaderPool(settings, 2)
         begun = asyncio.Event()
 
         async def inside() -> Response:

@@ -12,6 +12,7 @@ import pytest
 
 from memory_fabric.config import read_settings
 from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.servers.http.team_words import Vocabulary
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.sharing.server.connect import Connection
@@ -51,6 +52,7 @@ def memory_of(
         def memory_of_(member: str, *domains: str) -> TeamMemory:
             connection = open_connection(member)
             transactions.enter_context(connection.transaction())
-            return TeamMemory(settings, connection, space, member, Vocabulary(), domains or None)
+            reader = TeamReader(connection, space, member, Vocabulary(), domains or None)
+            return TeamMemory(settings, reader)
 
         yield memory_of_

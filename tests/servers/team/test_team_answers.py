@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.servers.http import team_keys
+from memory_fabric.servers.http.keys import digest_of
 from memory_fabric.servers.http.team_keys import Holder
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.server.log import SharedLog
@@ -101,7 +102,7 @@ def test_the_version_number_of_a_space_grows_with_each_committed_change(
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],
 ) -> None:
-    digest = team_keys.digest(new_key(dsn, SPACE, ANN))
+    digest = digest_of(new_key(dsn, SPACE, ANN))
 
     def state() -> int:
         holder = team_keys.holder_of(open_connection(OWNER), digest)

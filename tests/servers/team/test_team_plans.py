@@ -14,6 +14,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.servers.http import team_access as access
 from memory_fabric.servers.http.team_memory import TeamMemory
+from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.servers.http.team_words import Vocabulary
 from team.conftest import SPACE, make_space
 from team.postgres import ANN, SUPERUSER, Cluster
@@ -100,7 +101,7 @@ def nodes_of_recalls(
         connection.execute(access.ENTER, (ANN, ""))
         settings = read_settings({"HOME": "/nowhere"}, {})
         for question in QUESTIONS:
-            memory = TeamMemory(settings, connection, SPACE, ANN, Vocabulary())
+            memory = TeamMemory(settings, TeamReader(connection, SPACE, ANN, Vocabulary()))
             answer = Fabric(memory, NOW).recall(question)
             assert memory.reader.failed is None
             assert answer.hits or "service" in question

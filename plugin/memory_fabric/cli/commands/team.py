@@ -23,7 +23,7 @@ from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.health.work import TieReport
 from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, WHEN, Record, users_words
 from memory_fabric.sharing.replica import space as tied
-from memory_fabric.sharing.replica.transport import OWNER, SpaceState
+from memory_fabric.sharing.replica.wire import OWNER, SpaceState
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer

@@ -37,12 +37,10 @@ STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
     # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header contains it.
     "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY", "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
-}
+}  # fmt: skip
 _SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
@@ -52,32 +50,10 @@ MAX_HOLDERS = 10_000
 HOLDER = "memory_fabric.holder"
 
 
-class ResponseSender:
-    """A sender that adds security headers, and ends the response if `holder`'s key is deleted."""
-
-    def __init__(self, send: Send, keys: Keys | MemberKeys) -> None:
-        self._send, self._keys = send, keys
-        self.holder = NOBODY
-        self.has_begun = self._is_over = False
-
-    async def __call__(self, message: Message) -> None:
-        if self._is_over:
-            return  # the response has been cut off
-        if message["type"] == "http.response.start":
-            self.has_begun = True
-            own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
-            message["headers"] = [*own, *_SAFE.items()]
-        elif message.get("more_body") and not self._keys.is_good(self.holder):
-            self._is_over = True
-            message = {"type": "http.response.body", "body": b"", "more_body": False}
-        await self._send(message)
-
-
 class Names:
-    """The allowed Host headers and origins of this server; `host` is its address as in a URL.
-
-    A name in `allowed` matches without a port (for a server behind TLS) and with the server's port.
-    A name with a port matches only with that port. Raises BadInput for an invalid name.
+    """The allowed Host headers and origins of this server; `host` is its address as in a URL. A
+    name in `allowed` matches with the server's port and without one (for a server behind TLS), a
+    name with a port only with that port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -147,15 +123,30 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sender = ResponseSender(send, self._keys)
-        try:
-            await (self._answer(scope, sender) or self._app)(scope, receive, sender)
-        except Exception as error:
-            if sender.has_begun:
-                raise
-            await of_error(error)(scope, receive, sender)
+        has_begun = is_over = False
 
-    def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
+        async def guarded(message: Message) -> None:
+            """Add security headers, and end the response if the holder's key is deleted."""
+            nonlocal has_begun, is_over
+            if is_over:
+                return  # the response has been cut off
+            if message["type"] == "http.response.start":
+                has_begun = True
+                own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
+                message["headers"] = [*own, *_SAFE.items()]
+            elif message.get("more_body") and not self._keys.is_good(scope.get(HOLDER, NOBODY)):
+                is_over = True
+                message = {"type": "http.response.body", "body": b"", "more_body": False}
+            await send(message)
+
+        try:
+            await (self._answer(scope) or self._app)(scope, receive, guarded)
+        except Exception as error:
+            if has_begun:
+                raise
+            await of_error(error)(scope, receive, guarded)
+
+    def _answer(self, scope: Scope) -> Response | None:
         """Return the response to a request that must not reach the application; None for others."""
         headers = Headers(scope=scope)
         self._refuse(scope, headers)
@@ -170,7 +161,6 @@ class Guard:
             if holder == NOBODY and cookie:
                 holder = self._keys.holder_by_cookie(cookie)
         scope[HOLDER] = holder
-        sender.holder = holder
         # Ingest requests need a key only if there are permanent keys.
         needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
         if holder == NOBODY and needs_key and path not in OPEN:
@@ -202,11 +192,8 @@ class Guard:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
             raise Refused(431, "too_large", "The headers are longer than 16 KB.")
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        if (
-            has_body
-            and scope["method"] in ("GET", "HEAD")
-            and not scope["path"].startswith(WITH_BODY)
-        ):
+        is_read = scope["method"] in ("GET", "HEAD") and not scope["path"].startswith(WITH_BODY)
+        if has_body and is_read:
             raise Refused(413, "too_large", "A read request must not have a body.")
 
     def _opened(self, scope: Scope) -> Response | None:

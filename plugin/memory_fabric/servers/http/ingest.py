@@ -2,9 +2,8 @@
 
 Group commit: requests that arrive during a commit share the next commit. With this, sixteen senders
 got 893 answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and
-database connection, so that it need not wait for slow reads, such as the graph of a large memory.
-The worker process runs `memory-fabric queue work`. It is started with the first text, or together
-with the server if texts are waiting.
+database connection, so that it need not wait for slow reads. The worker process (`memory-fabric
+queue work`) is started with the first text, or with the server if texts are waiting.
 """
 
 import asyncio
@@ -22,6 +21,7 @@ from memory_fabric import ingest_protocol, models, processes
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import without_path
+from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.setup.packages import ENTRY
 from memory_fabric.store import files
 from memory_fabric.store.home import switches
@@ -29,7 +29,8 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
-Waiting = tuple[ingest_protocol.Ingest, asyncio.Future[Outcome]]
+# A text that waits to be committed, and the size of its long fields.
+Waiting = tuple[ingest_protocol.Ingest, int, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
 # The maximum number of texts in a commit: enough to hide the disk's latency, but quick to commit.
 MAX_TOGETHER = 128
@@ -52,20 +53,14 @@ END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """A writer of ingested texts in batches; `on_accepted` is called after each commit."""
+    """A writer of ingested texts in batches; `accepted` is called after each commit."""
 
     def __init__(
-        self,
-        open_memory: Callable[[], Memory],
-        store: store_thread.StoreThread,
-        max_backlog: int,
-        on_accepted: Callable[[], None],
-        *,
-        check: Callable[[], None] | None = None,
+        self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # This thread only commits texts. The worker that processes them also writes other tiers.
-        self._thread = store_thread.StoreThread(open_memory, check=check)
-        self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
+        # `own` only commits texts. The worker that processes them also writes other tiers.
+        self._thread, self._store = own, store
+        self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
@@ -77,7 +72,7 @@ class BatchedWriter:
 
     async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:
         """Store a text durably and return its outcome. Raises StoreUnavailable and BadInput."""
-        size = _bytes_of(ingest)
+        size = sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
             raise StoreUnavailable("", "Too many texts wait to be stored.", remedy="Send it later.")
         if self.is_full:
@@ -86,29 +81,25 @@ class BatchedWriter:
             remedy = "Send it later; memory-fabric queue shows them."
             raise StoreUnavailable("", message, remedy=remedy)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._waiting.append((ingest, answer))
+        self._waiting.append((ingest, size, answer))
         self._bytes += size
         if self._task is None:
             self._task = asyncio.create_task(self._commit_all())
         return await answer
 
     async def find(self, id_: str) -> ingest_queue.QueuedText | None:
-        """Return the state of an ingested text; None if the id is unknown. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> ingest_queue.Backlog:
-        """Return the numbers of texts that are waiting and in progress. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
         """Return why the memory cannot be written now; '' if it can. May make a test write."""
         if self.is_full:
             self._look()  # no text is accepted now, so nothing else would start this check
-        proof_bytes = 0 if self._is_proven else PROOF_BYTES
+        job = partial(_complaint, proof_bytes=0 if self._is_proven else PROOF_BYTES)
         try:
-            why, is_proven = await self._thread.ask(
-                lambda memory: _complaint(memory, proof_bytes), at_once=False
-            )
+            why, is_proven = await self._thread.ask(job, at_once=False)
             # Without a test write the value stays, because another write may have failed since.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
@@ -130,7 +121,7 @@ class BatchedWriter:
             while self._waiting:
                 together = self._waiting[:MAX_TOGETHER]
                 del self._waiting[:MAX_TOGETHER]
-                texts = [ingest for ingest, _ in together]
+                texts = [ingest for ingest, _, _ in together]
                 try:
                     store = partial(_accepted, texts=texts)
                     outcomes = await self._thread.ask(store, at_once=False)
@@ -142,8 +133,8 @@ class BatchedWriter:
                     self._look()
                 errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
                 self._is_proven &= all(isinstance(error, BadInput) for error in errors)
-                for (ingest, answer), outcome in zip(together, outcomes, strict=True):
-                    self._bytes -= _bytes_of(ingest)
+                for (_, size, answer), outcome in zip(together, outcomes, strict=True):
+                    self._bytes -= size
                     if answer.done():
                         continue  # the client has disconnected, so nobody waits for this answer
                     if isinstance(outcome, Exception):
@@ -197,11 +188,6 @@ def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
         except Exception as error:  # noqa: BLE001 - the other texts keep their outcomes
             return outcomes + [error] * (len(texts) - len(outcomes))
     return outcomes
-
-
-def _bytes_of(ingest: ingest_protocol.Ingest) -> int:
-    """Return the size of an item's texts in bytes; the small other fields are not counted."""
-    return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:

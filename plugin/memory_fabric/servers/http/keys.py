@@ -1,6 +1,5 @@
-"""The API keys of the server: the key of this run, single-use keys, and permanent keys.
-
-A permanent key is shown only once, when it is created. Only its name, SHA-256 and time are stored.
+"""The API keys of the server: the key of this run, single-use keys, and permanent keys. A permanent
+key is shown only when it is created; its name, SHA-256 and time are stored.
 """
 
 import os
@@ -71,9 +70,8 @@ def kept(home: str) -> tuple[KeptKey, ...]:
 
 
 def make(home: str, name: str) -> str:
-    """Create and return a permanent key; if `name` is empty, it is named `key-1` or similar.
-
-    Raises BadInput if the name is invalid or in use, or StoreUnavailable.
+    """Create and return a permanent key; if `name` is empty, it is named `key-1` or similar. Raises
+    BadInput if the name is invalid or in use, or StoreUnavailable.
     """
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _changed(home) as keys:
@@ -116,12 +114,10 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 
 
 class Keys:
-    """The key of this run, single-use keys, and the current permanent keys of `home`.
-
-    A browser is opened with a single-use key, because other users can read its URL in the list of
-    processes. If `strict` is set, or once a permanent key was found, ingest needs a key as long as
-    the server runs: deleting the last permanent key must not open ingest to everyone. Raises
-    StoreUnavailable if the key file cannot be read.
+    """The key of this run, single-use keys, and the current permanent keys of `home`. A browser is
+    opened with a single-use key, because other users can read its URL in the list of processes. If
+    `strict` is set, or once a permanent key was found, ingest needs a key as long as the server
+    runs: deleting the last one must not open ingest to everyone. Raises StoreUnavailable.
     """
 
     def __init__(
@@ -136,7 +132,6 @@ class Keys:
         self._looked_at = clock()
 
     def once(self) -> str:
-        """Create and return a single-use key."""
         self._once.append(token_urlsafe(KEY_BYTES))
         return self._once[-1]
 
@@ -147,7 +142,6 @@ class Keys:
 
     @property
     def has_kept(self) -> bool:
-        """Return True if there is a permanent key."""
         self._look()
         return bool(self._kept)
 

@@ -2,8 +2,7 @@
 
 POST /api/changes makes a change that the user requests on the page; it has the same effect as a
 command. The request contains the version of the memory that the page showed, or the code of a
-preview. If the memory has changed since, the request is refused and the response shows the current
-state, so that no change by others is lost.
+preview. If the memory has changed since, the request is refused with the current state.
 """
 
 import asyncio
@@ -16,33 +15,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memory_fabric import config, ingest_protocol
+from memory_fabric import config, ingest_protocol, models
 from memory_fabric.capture import edit
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.ids import checksum, new_id, short_id
-from memory_fabric.models import WHEN, Provenance, Record, shown_type
 from memory_fabric.recall import agent_domains, review
 from memory_fabric.redaction import redact
 from memory_fabric.servers.http import project_stores as pages
-from memory_fabric.servers.http import requests, responses
+from memory_fabric.servers.http import requests, responses, routes
 from memory_fabric.servers.http.ingest import BatchedWriter, Outcome, WorkerChild
-from memory_fabric.servers.http.routes import Store
-from memory_fabric.store.history import changes, resolve, trace
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.forget import plan
+from memory_fabric.store.history import changes, merge, resolve, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues.ingest_queue import QueuedText
 from memory_fabric.text import cut, each_text, many, neutralised, one_line
 
 Answer = dict[str, Any]
-BY = Provenance(source="page", trust="user")
+BY = models.Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
-# Room for 16,384 characters in each text field, each of them escaped as six bytes.
-MAX_CHANGE_BYTES = 512 << 10
 # Seconds that each memory has at shutdown to write its other tiers.
 CLOSE_GRACE_S = 0.5
 
 
-class LocalStore(Store):
+class LocalStore(routes.Store):
     """The memory of the served project and, unless `only_served`, of the home's other projects."""
 
     def __init__(
@@ -56,21 +53,15 @@ class LocalStore(Store):
     ) -> None:
         self._settings = settings
         projects = partial(pages.projects, only_served=only_served)
-        self.page = responses.PageJobs(
-            pages.picture, pages.explained, pages.history, pages.status, projects
-        )
-        self._stores = pages.ProjectStores(
-            settings, only_served=only_served, open_memory=open_memory
-        )
+        self.page = {"picture": pages.picture, "recall": pages.explained, "projects": projects}
+        self.page |= {"history": pages.history, "status": pages.status}
+        opening = open_memory or (lambda: Memory.open(settings))
+        check = partial(pages.need_folder, settings.project_dir)
+        served, writing = StoreThread(opening, check=check), StoreThread(opening, check=check)
+        self._stores = pages.ProjectStores(settings, served, only_served=only_served)
         self._readers = pages.ReaderPool(settings, workers, only_served=only_served)
         self.worker = worker or WorkerChild(settings.project_dir)
-        self.writer = BatchedWriter(
-            open_memory or (lambda: Memory.open(settings)),
-            self._stores.served,
-            settings.serve_backlog,
-            self.worker.start,
-            check=lambda: pages.need_folder(settings.project_dir),
-        )
+        self.writer = BatchedWriter(writing, served, settings.serve_backlog, self.worker.start)
         self.more_routes = [Route("/api/changes", self._change, methods=["POST"])]
 
     async def begin(self) -> None:
@@ -79,10 +70,9 @@ class LocalStore(Store):
             backlog = await self.writer.backlog()
             if backlog.waiting or backlog.working:
                 self.worker.start()
-        except FabricError:
-            return
         except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
-            print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+            if not isinstance(error, FabricError):
+                print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
 
     async def end(self) -> None:
         self._stores.close_others(CLOSE_GRACE_S)
@@ -117,22 +107,21 @@ class LocalStore(Store):
         from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
         author, origin = self._settings.author, self._settings.origin
-        by = Provenance(source="mcp", trust="tool", author=author, origin=origin)
+        by = models.Provenance(source="mcp", trust="tool", author=author, origin=origin)
         server = MemoryServer(self._stores.served, by).server
         return StreamableHTTPSessionManager(
             server, max_request_body_size=max_bytes, max_sessions=256
         )
 
     async def _change(self, request: Request) -> Response:
-        change = (await requests.model_in(request, requests.ChangeBody, MAX_CHANGE_BYTES)).root
+        # Room for 16,384 characters in each text field, each of them escaped as six bytes.
+        change = (await requests.model_in(request, requests.ChangeBody, 512 << 10)).root
         project = requests.query_in(request, requests.PageQuery).project
         job = partial(carry_out, asked=change)
-        writes = not is_preview(change)
-        return await self._stores.answer(job, project, changes=writes)
+        return await self._stores.answer(job, project, changes=not _is_preview(change))
 
 
-def is_preview(asked: requests.PageChange) -> bool:
-    """Return True if a request asks only for a preview of a change."""
+def _is_preview(asked: requests.PageChange) -> bool:
     return isinstance(asked, requests.Confirmed) and asked.code is None
 
 
@@ -145,10 +134,11 @@ def carry_out(memory: Memory, asked: requests.PageChange) -> Answer:
         answer = _CHANGES[type(asked)](memory, asked)
     finally:
         memory.batch = memory.whole.batch = ""
-    if not is_preview(asked):
+    if not _is_preview(asked):
         made = changes.of_batch(memory, batch)
         can_be_undone = any(change.inverse for change in made)
-        answer["undo"] = {"id": made[0].id, "code": _code_of(made)} if can_be_undone else None
+        code = _code(*(f"{change.id} {change.undone}" for change in made))
+        answer["undo"] = {"id": made[0].id, "code": code} if can_be_undone else None
         answer["failures"] = list(memory.failures)
     shown: Answer = _as_shown(answer)
     return shown
@@ -210,8 +200,6 @@ def _decide_all(memory: Memory, asked: requests.BroughtBody) -> Answer:
 
 
 def _forget(memory: Memory, asked: requests.ForgetBody) -> Answer:
-    from memory_fabric.store.forget import plan  # imported only for the first change
-
     matches = plan.find(memory, asked.what)
     stays = plan.TURN_STAYS if matches.turns else plan.STAYS
     remark = " ".join(filter(None, (stays, plan.reopened(memory, matches.records))))
@@ -227,26 +215,24 @@ def _forget(memory: Memory, asked: requests.ForgetBody) -> Answer:
 
 
 def _merge(memory: Memory, asked: requests.MergeBody) -> Answer:
-    from memory_fabric.store.history import merge  # imported only for the first change
-
-    plan = merge.plan(memory, asked.into, asked.names)
-    parts = (plan.into, *plan.others)
+    merging = merge.plan(memory, asked.into, asked.names)
+    parts = (merging.into, *merging.others)
     code = _code(*map(repr, parts))
     if asked.code is None:
         fields = ("name", "type", "observations", "relations")
         rows = [{name: getattr(part, name) for name in fields} for part in parts]
-        return {"preview": {"into": plan.into.name, "entities": rows, "code": code}}
+        return {"preview": {"into": merging.into.name, "entities": rows, "code": code}}
     _require_code(asked.code, code, "The entities have changed since this preview")
-    merge.merge(memory, plan, BY)
-    names = ", ".join(part.name for part in plan.others)
-    return {"done": "merged", "said": f"{names}: now {plan.into.name}", "into": plan.into.name}
+    merge.merge(memory, merging, BY)
+    names, into = ", ".join(part.name for part in merging.others), merging.into.name
+    return {"done": "merged", "said": f"{names}: now {into}", "into": into}
 
 
 def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
     target = changes.by_id(memory, asked.id) if asked.id else undoing.last(memory)
     chosen = changes.together(memory, target)
     described = [trace.described(memory, change) for change in chosen]
-    code = _code_of(chosen)
+    code = _code(*(f"{change.id} {change.undone}" for change in chosen))
     if asked.code is None:
         rows = [trace.as_json(row) | {"because": undoing.prospect(row)} for row in described]
         return {"preview": {"id": target.id, "changes": rows, "code": code}}
@@ -263,21 +249,16 @@ def _undo(memory: Memory, asked: requests.UndoBody) -> Answer:
 
 
 _CHANGES: dict[type, Callable[[Memory, Any], Answer]] = {
-    requests.EditBody: _edit,
-    requests.RecordBody: _decide,
-    requests.BroughtBody: _decide_all,
-    requests.ForgetBody: _forget,
-    requests.MergeBody: _merge,
-    requests.UndoBody: _undo,
-}
+    requests.EditBody: _edit, requests.RecordBody: _decide, requests.BroughtBody: _decide_all,
+    requests.ForgetBody: _forget, requests.MergeBody: _merge, requests.UndoBody: _undo,
+}  # fmt: skip
 
 
 def _require_as_shown(memory: Memory, shown: requests.Shown) -> None:
-    """Raise Refused if the record has changed since the page showed it."""
     record, _, _ = resolve.record_by_id(memory, shown.id)
     if resolve.version_of(record) == shown.version:
         return
-    when = str(record.evidence.get(WHEN) or "")
+    when = str(record.evidence.get(models.WHEN) or "")
     current = resolve.record_json(record) | {"version": resolve.version_of(record), "when": when}
     message = f"{short_id(record.id)} was changed since it was shown; nothing was done."
     remedy, more = "Look at it as it is now, and decide again.", {"current": _as_shown(current)}
@@ -290,16 +271,12 @@ def _require_code(given: str, code: str, message: str) -> None:
         raise responses.Refused(409, "changed", text, remedy, field="code")
 
 
-def _of_record(done: str, record: Record, replaced: Sequence[Record] = ()) -> Answer:
+def _of_record(done: str, record: models.Record, replaced: Sequence[models.Record] = ()) -> Answer:
     wording = cut(one_line(record.what), MAX_SHOWN_CHARS)
-    named = f"{shown_type(record.type)} {short_id(record.id)}, {wording}"
+    named = f"{models.shown_type(record.type)} {short_id(record.id)}, {wording}"
     short_ids = ", ".join(short_id(old.id) for old in replaced)
     said = f"{named}; it replaces {short_ids}." if replaced else f"{done.capitalize()}: {named}"
     return {"done": done, "said": said, "record": record.id}
-
-
-def _code_of(chosen: Sequence[changes.Change]) -> str:
-    return _code(*(f"{change.id} {change.undone}" for change in chosen))
 
 
 def _code(*parts: str) -> str:

@@ -1,13 +1,12 @@
 """The memories of this home's projects, each with its own thread, and the answers to requests.
 
 Each request of the page specifies a project by an id of this home; without an id, it refers to the
-served project. The page belongs to the user and shows the whole served project. If the server runs
-in an isolated domain (MEMORY_FABRIC_DOMAIN), it shows only that domain of other projects.
+served project, all of which the page shows to the user. If the server runs in an isolated domain
+(MEMORY_FABRIC_DOMAIN), the page shows only that domain of other projects.
 
 Reader processes answer questions in parallel: one process answers 37 questions a second, and two
 can answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the
-first time, so the page of a single user starts none. If a reader process ends unexpectedly, it is
-replaced, and its question is put to another reader.
+first time. If one ends unexpectedly, it is replaced, and its question is put to another reader.
 """
 
 import asyncio
@@ -26,12 +25,14 @@ from starlette.responses import Response
 
 from memory_fabric import config, errors, ids, models
 from memory_fabric.language import times
-from memory_fabric.recall.agent_domains import visible_to_process
+from memory_fabric.recall import agent_domains, review
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import Job, answered, of_error
 from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.history import trace
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import home_projects
 from memory_fabric.store.queries.search import EVERYTHING
 
 # The maximum number of other projects' memories kept open; the least recently used is closed.
@@ -42,27 +43,18 @@ class ProjectStores:
     """Stores of the served project and, unless `only_served`, of the others (see StoreThread)."""
 
     def __init__(
-        self,
-        settings: config.Settings,
-        *,
-        only_served: bool = False,
-        answers_one: bool = False,
-        open_memory: Callable[[], Memory] | None = None,
+        self, settings: config.Settings, served: StoreThread, *, only_served: bool = False
     ) -> None:
-        self._settings, self.only_served = settings, only_served
-        self.served = StoreThread(
-            open_memory or (lambda: Memory.open(settings)),
-            check=lambda: need_folder(settings.project_dir),
-            answers_one=answers_one,
-        )
+        self._settings, self.served, self.only_served = settings, served, only_served
         self._others: dict[str, StoreThread] = {}
 
     async def answer(self, job: Job, project: str = "", *, changes: bool = False) -> Response:
         """Return a job's result as JSON, or raise its error. Set `changes` if the job writes."""
-        store = await self._store_of(project)
+        own_id = await self.served.ask(lambda m: m.project and m.project.id) if project else ""
+        store = self.served if project in ("", own_id) else self._other(project)
 
         def visible(memory: Memory) -> Any:
-            return job(memory if store is self.served else visible_to_process(memory))
+            return job(memory if store is self.served else agent_domains.visible_to_process(memory))
 
         return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
@@ -71,19 +63,14 @@ class ProjectStores:
         while self._others:
             self._others.popitem()[1].close(timeout_s)
 
-    async def _store_of(self, project_id: str) -> StoreThread:
-        """Return the store of a project. Raises NotFound if the project may not be shown."""
-        served = self.served
-        if not project_id or project_id == await served.ask(lambda m: m.project and m.project.id):
-            return served
+    def _other(self, project_id: str) -> StoreThread:
+        """Return the store of another project. Raises NotFound if it may not be shown."""
         if self.only_served:
             message = "This server can be reached from other machines and shows one project only."
             remedy = "Start memory-fabric serve without --host to see the others."
             raise errors.NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            from memory_fabric.store.projects import home_projects  # imported late: rarely needed
-
             home_projects.memory_of(self._settings, project_id).close()  # fails on an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
@@ -107,7 +94,7 @@ def recalled(
     from memory_fabric.recall.explain import answer_as_json  # imported only for the first question
     from memory_fabric.recall.pipeline import Fabric
 
-    visible = visible_to_process(memory)
+    visible = agent_domains.visible_to_process(memory)
     fabric = Fabric(visible, now, measure_for(visible.settings))
     answer = fabric.recall(text, limit=limit, depth=depth, as_of=as_of, filters=filters)
     return answer_as_json(answer)
@@ -134,14 +121,10 @@ def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
 
 
 def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
-    """Return the JSON of `memory-fabric history NAME --json`."""
-    from memory_fabric.store.history import trace  # imported only for the first question
-
     return [trace.as_json(change) for change in trace.history(memory, name or None, limit)]
 
 
 def status(memory: Memory) -> dict[str, Any]:
-    """Return the health of the memory's tiers as JSON."""
     from memory_fabric.health import tiers as health  # imported only for the first question
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
@@ -149,14 +132,12 @@ def status(memory: Memory) -> dict[str, Any]:
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
     """Return the home's projects and proposed links; in an isolated domain, only its own data."""
-    from memory_fabric.recall import review  # imported only for the first question
-    from memory_fabric.store.projects import home_projects
-    from memory_fabric.viewer.picture import candidate, presentable
+    from memory_fabric.viewer.picture import candidate, presentable  # for the first question
 
     listed: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []
     if not only_served:
-        seen, settings = visible_to_process(memory), memory.settings
+        seen, settings = agent_domains.visible_to_process(memory), memory.settings
         domain = seen.domains[0] if seen.domains else ""
         summaries = home_projects.summaries(settings.home, domain)
         listed = [home_projects.as_json(one, settings.user_home) for one in summaries]
@@ -188,15 +169,10 @@ class ReaderPool:
     """A pool of at most `number` readers; if that is 0 or 1, the server process answers instead."""
 
     def __init__(
-        self,
-        settings: config.Settings,
-        number: int,
-        *,
-        only_served: bool = False,
-        answer_s: float = ANSWER_S,
+        self, settings: config.Settings, number: int, *, only_served: bool = False
     ) -> None:
         self._begun_with = (settings, only_served)
-        self._number, self._answer_s = number if number > 1 else 0, answer_s
+        self._number = number if number > 1 else 0
         self._readers: set[Reader] = set()
         self._free: asyncio.Queue[Reader] = asyncio.Queue()
         self._starting: set[asyncio.Task[None]] = set()
@@ -213,7 +189,7 @@ class ReaderPool:
 
         while self._readers:
             try:
-                reader = await asyncio.wait_for(self._free.get(), self._answer_s)
+                reader = await asyncio.wait_for(self._free.get(), ANSWER_S)
             except TimeoutError:
                 break
             try:
@@ -222,7 +198,7 @@ class ReaderPool:
                 self._replace(reader)
                 continue
             try:
-                response = await asyncio.wait_for(asyncio.wrap_future(answer), self._answer_s)
+                response = await asyncio.wait_for(asyncio.wrap_future(answer), ANSWER_S)
             except (BrokenExecutor, TimeoutError):
                 self._replace(reader)
                 ended += 1
@@ -309,7 +285,9 @@ def _begin(settings: config.Settings, only_served: bool) -> None:
             os._exit(0)
 
     threading.Thread(target=end_with_server, daemon=True).start()
-    _stores = ProjectStores(settings, only_served=only_served, answers_one=True)
+    check = partial(need_folder, settings.project_dir)
+    served = StoreThread(lambda: Memory.open(settings), check=check, answers_one=True)
+    _stores = ProjectStores(settings, served, only_served=only_served)
     _answer(WARM_UP, "")
     store_thread.settle()
 

@@ -1,7 +1,6 @@
 """Validation of requests: limits on a body's size and time, models of bodies and parameters.
-
-In an ingested text, unknown fields are ignored and null counts as absent, so that senders of other
-releases are accepted. In other requests, unknown fields are refused.
+Unknown fields are refused, but in an ingested text they are ignored and null counts as absent, so
+that senders of other releases are accepted.
 """
 
 import asyncio
@@ -102,7 +101,6 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 def _storable(value: Any) -> Any:
-    """Return the value; if it is a text, remove NUL characters and replace lone surrogates."""
     return encodable(value).replace("\0", "") if isinstance(value, str) else value
 
 
@@ -120,7 +118,6 @@ def _a_domain(value: str) -> str:
 
 
 def _a_time(value: str) -> str:
-    """Return a time in the store's format; a time without a time zone counts as UTC."""
     if not value:
         return value
     try:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,16 +16,6 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store.memory import Memory
 
 Job = Callable[[Memory], Any]
-
-
-class PageJobs(NamedTuple):
-    """The jobs that provide the page's data; each is called with a memory and named parameters."""
-
-    picture: Callable[..., Any]
-    explained: Callable[..., Any]
-    history: Callable[..., Any]
-    status: Callable[..., Any]
-    projects: Callable[..., Any]
 
 
 class Unauthorized(FabricError):
@@ -48,8 +38,6 @@ STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ..
     (Forbidden, 403, "forbidden", None),
     (FabricError, 500, "failed", None),
 )
-# Fields of a recall result that repeat the query.
-ECHOES = ("query", "label", "notes", "searched")
 
 
 class Refused(Exception):
@@ -84,8 +72,9 @@ def answered(memory: Memory, job: Job) -> Response:
         for place in sorted(places, key=len, reverse=True):
             if place.strip("/"):
                 failures = [failure.replace(place, "…") for failure in failures]
-        echoes = {name: value[name] for name in ECHOES if name in value}
-        value = value | {"failures": failures} | all_without_secrets(echoes, {})
+        echoes = ("query", "label", "notes", "searched")  # these repeat the query
+        repeated = {name: value[name] for name in echoes if name in value}
+        value = value | {"failures": failures} | all_without_secrets(repeated, {})
     store_thread.told(memory)
     content = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return Response(content, media_type="application/json")
@@ -101,12 +90,9 @@ def of_error(error: Exception) -> Response:
         return Refused(error.status_code, code, f"{phrase}.", headers=error.headers).answer
     for kind, status, code, headers in STATUSES:
         if isinstance(error, kind):
-            texts = (without_path(error, text) for text in (error.message, error.remedy))
-            field = without_secrets(getattr(error, "field", ""))
-            refused = Refused(
-                status, code, *map(without_secrets, texts), field=field, headers=headers
-            )
-            return refused.answer
+            texts = [without_path(error, text) for text in (error.message, error.remedy)]
+            message, remedy, field = map(without_secrets, (*texts, getattr(error, "field", "")))
+            return Refused(status, code, message, remedy, field=field, headers=headers).answer
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
     text = "The request could not be answered."
     remedy = "The terminal of memory-fabric serve shows the error."

@@ -3,10 +3,11 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
+from itertools import starmap
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -27,24 +28,27 @@ from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Anyone may ask whether the server is ready, so this is checked at most once in LOOK_EVERY_S; a
-# check that takes longer than PATIENCE_S counts as failed.
+# Seconds between checks of readiness, for which anyone may ask, and for one check to take.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
+PAGE_QUERIES: Mapping[str, type[requests.PageQuery]] = {
+    "picture": requests.PageQuery, "recall": requests.PageQuestion,
+    "history": requests.HistoryQuery, "status": requests.PageQuery,
+}  # fmt: skip
 # The SDK's own limit; it is higher than that of ingest, because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
     """The memory behind the application; `holder` is the holder of a request's key (see keys).
-
-    `begin` starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
+    `page` has the jobs of PAGE_QUERIES, called with a memory and the query's parameters. `begin`
+    starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
     invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
     the ingest queue; `ingested` returns the state of a text, or None if its id is unknown. All
     raise FabricError. `reasons` returns why a text sent now would not be stored or processed.
     `mcp_manager` returns the SDK's manager of MCP sessions over streamable HTTP.
     """
 
-    page: responses.PageJobs
+    page: Mapping[str, Callable[..., Any]]
     more_routes: list[Route]
 
     async def begin(self) -> None: ...
@@ -69,9 +73,13 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
     async def lives(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def described(request: Request) -> Response:
-        paths = frozenset(route.path for route in request.app.routes)
-        return Response(_description(paths, keys_are_needed()), media_type=requests.JSON_TYPE)
+    @cache  # anyone may request it
+    def description(keys_are_needed: bool) -> bytes:
+        paths = [route.path for route in app.routes if isinstance(route, Route)]
+        return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
+
+    async def described(_request: Request) -> Response:
+        return Response(description(keys_are_needed()), media_type=requests.JSON_TYPE)
 
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
@@ -92,10 +100,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
             Route(ingest_protocol.PATH, api.ingest, methods=["POST"]),
             Route(ingest_protocol.PATH + "/{id}", api.ingested),
             Route("/v1/memory/recall", api.recall),
-            api.page_route("/api/picture", store.page.picture, requests.PageQuery),
-            api.page_route("/api/recall", store.page.explained, requests.PageQuestion),
-            api.page_route("/api/history", store.page.history, requests.HistoryQuery),
-            api.page_route("/api/status", store.page.status, requests.PageQuery),
+            *starmap(api.page_route, PAGE_QUERIES.items()),
             Route("/api/projects", api.projects),
             Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
             Route(guard.FRONT, front),
@@ -149,30 +154,24 @@ class Api:
         # A filter with one value is passed as a string, and one with several values as a list.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
-        job = partial(
-            project_stores.recalled,
-            **query.model_dump(include={"limit", "depth"}),
-            text=query.q,
-            as_of=times.stated(query.as_of, now, "as_of") if query.as_of else "",
-            filters=filters.stated(stated, now, field=""),
-            now=now,
-        )
+        as_of = times.stated(query.as_of, now, "as_of") if query.as_of else ""
+        chosen, numbers = filters.stated(stated, now, field=""), {"limit", "depth"}
+        job = partial(project_stores.recalled, text=query.q, as_of=as_of, filters=chosen, now=now)
+        job = partial(job, **query.model_dump(include=numbers))
         return await self._store.answer(request.scope[guard.HOLDER], job)
 
     async def projects(self, request: Request) -> Response:
-        """Return the projects that the page can show."""
-        return await self._store.answer(request.scope[guard.HOLDER], self._store.page.projects)
+        return await self._store.answer(request.scope[guard.HOLDER], self._store.page["projects"])
 
-    def page_route(self, path: str, job: responses.Job, model: type[requests.PageQuery]) -> Route:
+    def page_route(self, name: str, model: type[requests.PageQuery]) -> Route:
         """Return the route that runs one of the page's jobs; `model` defines its parameters."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)
-            parameters = query.model_dump(exclude={"project"})
-            holder = request.scope[guard.HOLDER]
-            return await self._store.answer(holder, partial(job, **parameters), query.project)
+            job = partial(self._store.page[name], **query.model_dump(exclude={"project"}))
+            return await self._store.answer(request.scope[guard.HOLDER], job, query.project)
 
-        return Route(path, answer)
+        return Route(f"/api/{name}", answer)
 
     async def is_ready(self, _request: Request) -> Response:
         """Return 200 if texts can be stored and processed, otherwise 503 with the reasons."""
@@ -220,7 +219,6 @@ class McpEndpoint:
         await manager.handle_request(scope, replay, send)
 
     async def close(self) -> None:
-        """End all MCP sessions."""
         self._end.set()
         if self._running is not None:
             await self._running
@@ -238,12 +236,6 @@ class McpEndpoint:
         self._running = asyncio.create_task(run())
         await begun.wait()
         return manager
-
-
-@cache
-def _description(paths: frozenset[str], keys_are_needed: bool) -> bytes:
-    """Return the OpenAPI description as JSON; it is cached, because anyone may request it."""
-    return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:

@@ -27,11 +27,10 @@ from uvicorn.supervisors import Multiprocess
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, CannotListen, StoreUnavailable
 from memory_fabric.servers import store_thread
+from memory_fabric.servers.http import keys, routes
 from memory_fabric.servers.http.guard import Guard, Names, Rate, checked
-from memory_fabric.servers.http.keys import Keys, MemberKeys
 from memory_fabric.servers.http.local_store import LocalStore
 from memory_fabric.servers.http.project_stores import MAX_READERS
-from memory_fabric.servers.http.routes import application
 from memory_fabric.sharing.team import ties
 
 LOCALHOST = "127.0.0.1"
@@ -52,20 +51,15 @@ MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
 
-def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach the address. Raises BadInput if it is wrong."""
-    return _address(host).is_loopback
-
-
 def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address. Raises BadInput, CannotListen."""
-    address = str(_address(host))
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    address = address_of(host)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     # With IPPROTO_TCP, asyncio sets TCP_NODELAY, so that each part of a response is sent at once.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
+        listener.bind((str(address), port))
         listener.listen(WAITING)
     except OSError as error:
         listener.close()
@@ -75,7 +69,8 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the IP address that a user states as a host. Raises BadInput."""
     try:
         return ipaddress.ip_address(LOCALHOST if host.lower() == "localhost" else host.strip("[]"))
     except ValueError as error:
@@ -84,13 +79,10 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class Listener:
-    """A listening socket; `allowed` lists additional names for the Host header.
-
-    Raises CannotListen, and BadInput for an invalid address or name.
-    """
+    """A listening socket; `allowed` has more Host names. Raises CannotListen, BadInput."""
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
-        self.is_local = is_loopback(host)
+        self.is_local = address_of(host).is_loopback
         stated = sorted(checked(allowed))  # raises BadInput before the socket is opened
         self._socket = listening(host, port)
         name, self.port = self._socket.getsockname()[:2]
@@ -143,10 +135,9 @@ class Workers(Multiprocess):
 
 
 class Server(Listener):
-    """The server of the local memory; `run` serves requests until a signal arrives.
-
-    Up to `workers` processes answer questions, by default one for each processor, at most four.
-    Raises BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
+    """The server of the local memory; `run` serves requests until a signal arrives. Up to `workers`
+    processes answer questions, by default one for each processor, at most four. Raises BadInput for
+    a public address without a permanent key, CannotListen, StoreUnavailable.
     """
 
     def __init__(
@@ -160,8 +151,8 @@ class Server(Listener):
     ) -> None:
         if not 0 <= workers <= MAX_READERS:
             raise BadInput("--workers", f"--workers must be from 1 to {MAX_READERS}.")
-        is_local = is_loopback(host)
-        self._keys = Keys(settings.home, strict=not is_local)
+        is_local = address_of(host).is_loopback
+        self._keys = keys.Keys(settings.home, strict=not is_local)
         if not is_local and not self._keys.has_kept:
             text = f"{host} can be reached from other machines, and there is no permanent key."
             remedy = "Make one with memory-fabric serve --new-key, or stay on this machine: "
@@ -183,7 +174,7 @@ class Server(Listener):
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM. Exchange data with a shared log if projects are linked."""
         store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
-        app = application(store, keys_are_needed=lambda: self._keys.are_needed)
+        app = routes.application(store, keys_are_needed=lambda: self._keys.are_needed)
         rate = Rate(self._settings.serve_rate)
         guard = Guard(app, self._keys, self.names, rate, f"memory-fabric-{self.port}")
         store_thread.settle()
@@ -196,10 +187,8 @@ class Server(Listener):
 
 
 class TeamServer(Listener):
-    """The server of a team's shared log; `run` serves requests until a signal arrives.
-
-    `dsn` is the connection string of the database, and `read` that of a replica, or ''. Raises
-    BadInput and CannotListen.
+    """The server of a team's shared log; `run` serves requests until a signal arrives. `dsn` is the
+    database's connection string, `read` that of a replica or ''. Raises BadInput and CannotListen.
     """
 
     def __init__(
@@ -227,32 +216,22 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http.team_store import TeamStore  # imports a database driver
+    from memory_fabric.servers.http import team_access, team_store  # import a database driver
 
-    app = application(TeamStore(settings, dsn, space, read, insecure=insecure))
+    access = team_access.Access(settings, dsn, space, read, insecure=insecure)
+    app = routes.application(team_store.TeamStore(access))
     store_thread.settle()
-    return Guard(app, MemberKeys(), names, Rate(settings.serve_rate), cookie)
+    return Guard(app, keys.MemberKeys(), names, Rate(settings.serve_rate), cookie)
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
     """Return uvicorn's settings: limits, no trusted proxies. With workers, `app` is a factory."""
     return uvicorn.Config(
-        app,
-        factory=workers > 0,
-        workers=workers or 1,
-        loop="asyncio",
-        http=PatientProtocol,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        backlog=WAITING,
-        h11_max_incomplete_event_size=MAX_REQUEST_BYTES,
-        timeout_graceful_shutdown=ANSWERS_GRACE_S,
-    )
+        app, factory=workers > 0, workers=workers or 1, loop="asyncio", http=PatientProtocol,
+        ws="none", lifespan="on", log_config=None, log_level="critical", access_log=False,
+        proxy_headers=False, server_header=False, backlog=WAITING,
+        h11_max_incomplete_event_size=MAX_REQUEST_BYTES, timeout_graceful_shutdown=ANSWERS_GRACE_S,
+    )  # fmt: skip
 
 
 class PatientProtocol(H11Protocol):

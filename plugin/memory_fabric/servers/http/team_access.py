@@ -1,13 +1,13 @@
 """Requests on a team's database: each runs in a thread, in one transaction, as the key's member.
 
 Several processes can serve one database, because a process keeps only connections and recent
-answers. The database checks the key at each request, so deleting a key or removing a member takes
-effect immediately. A replica (a hot standby) answers reads once it contains all that the primary
-contained when the request arrived; otherwise the primary answers. So clients read their own writes
-and never see erased content. While the primary is down, the replica answers without this check.
+answers. The database checks the key at each request. A replica (a hot standby) answers reads once
+it contains all that the primary contained when the request arrived, so clients read their own
+writes and never see erased content; otherwise the primary answers. While the primary is down, the
+replica answers without this check.
 
-An answer is cached for some seconds, for the same question by the same member with the same domain.
-It is discarded once an operation of the space is added, replaced or erased (memory_fabric.changes).
+An answer is cached for some seconds, for the same question by the same member with the same domain,
+and until an operation of the space is added, replaced or erased (memory_fabric.changes).
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from psycopg.types.json import set_json_loads
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.servers.http import responses, team_keys, team_memory, team_rows, team_words
+from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.sharing.server import connect, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import TeamError
@@ -37,8 +38,7 @@ MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds to wait for a replica that lags, seconds between checks of it, and seconds for which it is
-# not used after it lagged too long or failed.
+# Seconds to wait for a replica that lags, between checks of it, and after its failure.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -62,10 +62,7 @@ class Access:
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run `job(memory)` as the member whose key has this digest, and return the job's value.
-
-        All writes of the job are committed, or none. Raises Unauthorized, Forbidden, FabricError.
-        """
+        """Run a job as the key's member, in a transaction. Raises Unauthorized, FabricError."""
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
@@ -109,7 +106,7 @@ class Access:
             until = time.monotonic() + REPLAY_S
             # Each check runs in its own transaction, so it sees what was replayed meanwhile.
             while state:
-                seen = team_keys.holder_of(connection, bytes.fromhex(holder))
+                seen = team_keys.holder_of(connection, holder)
                 if seen is not None and seen.state >= state:
                     break
                 if time.monotonic() > until:
@@ -135,7 +132,7 @@ class Access:
         return asked
 
     def _admitted(self, connection: Connection, holder: str) -> team_keys.Holder:
-        member = team_keys.holder_of(connection, bytes.fromhex(holder))
+        member = team_keys.holder_of(connection, holder)
         if member is None or member.space != self.space:
             remedy = "Ask an owner of the space: memory-fabric serve --team DSN --new-key."
             raise responses.Unauthorized("The key is missing or not valid.", remedy=remedy)
@@ -152,7 +149,6 @@ class Access:
             self._waiting -= 1
 
     def close(self) -> None:
-        """Wait for the running jobs and close all connections."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         for connections in filter(None, (self.primary, self._replica)):
             connections.close()
@@ -161,9 +157,9 @@ class Access:
         """Return the team's memory as the key's holder may see it, for the current transaction."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
-        return team_memory.TeamMemory(
-            self.settings, connection, holder.space, holder.member, self._vocabulary, domains
-        )
+        place = holder.space, holder.member
+        reader = TeamReader(connection, *place, self._vocabulary, domains)
+        return team_memory.TeamMemory(self.settings, reader)
 
 
 class Connections:
@@ -195,7 +191,6 @@ class Connections:
         return self.run(job)
 
     def close(self) -> None:
-        """Close the connections that are not in use."""
         for connection in self._idle:
             connection.close()
 

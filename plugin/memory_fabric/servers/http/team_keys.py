@@ -1,6 +1,5 @@
 """Keys of a team's members: each is shown only when it is created; the database stores digests."""
 
-import hashlib
 import secrets
 from datetime import datetime
 from typing import NamedTuple
@@ -10,8 +9,8 @@ from psycopg import sql
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import stated_name
-from memory_fabric.servers.http.keys import cookie_of
-from memory_fabric.sharing.server import connect, translate, versions
+from memory_fabric.servers.http.keys import cookie_of, digest_of
+from memory_fabric.sharing.server import connect, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import NotAMember
 
@@ -45,7 +44,8 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
     if domain and not stated_name(domain):
         raise BadInput("--domain", f"{domain!r} is no domain.", remedy="Use letters and digits.")
     key = secrets.token_urlsafe(KEY_BYTES)
-    given = (space, member, name, stated_name(domain), digest(key), digest(cookie_of(key)))
+    digests = (bytes.fromhex(digest_of(text)) for text in (key, cookie_of(key)))
+    given = (space, member, name, stated_name(domain), *digests)
     with translate.translated(f"Cannot make a key of {member}"), connection.transaction():
         try:
             connection.execute("SELECT memory_fabric.add_key(%s, %s, %s, %s, %s, %s)", given)
@@ -71,35 +71,27 @@ def kept(connection: Connection, space: str) -> list[MemberKey]:
 
 
 def drop(connection: Connection, space: str, name: str) -> None:
-    """Delete the key with this name. Raises NotFound."""
     with translate.translated(f"Cannot delete the key {name}"):
         row = connection.execute("SELECT memory_fabric.drop_key(%s, %s)", (space, name)).fetchone()
     if row is None or not row[0]:
         raise NotFound(name, f"There is no key {name}.", remedy="List them with --list-keys.")
 
 
-def holder_of(connection: Connection, hashed: bytes) -> Holder | None:
-    """Return the holder of the valid key or cookie with this digest; None if there is none."""
+def holder_of(connection: Connection, digest: str) -> Holder | None:
+    """Return the holder of the valid key or cookie with this `digest_of`; None if there is none."""
     query = "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)"
-    row = connection.execute(query, (hashed,)).fetchone()
+    row = connection.execute(query, (bytes.fromhex(digest),)).fetchone()
     return Holder(*row) if row else None
 
 
-def digest(given: str) -> bytes:
-    """Return the SHA-256 digest of a key or cookie; 256 random bits need no salt."""
-    return hashlib.sha256(given.encode("utf-8", "replace")).digest()
-
-
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
-    """Return the space to serve: `space` if it is specified, else the login role's only space.
-
-    Raises TeamError unless the database is reachable, its schema matches this release, and the
-    login role is a member of `space`. Raises BadInput if no space is specified and the role does
-    not have exactly one.
+    """Return `space`, or by default the login role's only space; raises BadInput if it does not
+    have exactly one. Raises TeamError unless the database is reachable with the schema of this
+    release, and the role is a member of the space.
     """
     connection = connect.connect(dsn, insecure=insecure)
     try:
-        versions.expect(connection)
+        connect.expect_schema(connection)
         with translate.translated("Cannot list the spaces"):
             rows = connection.execute("SELECT memory_fabric.spaces_of_caller()").fetchall()
     finally:

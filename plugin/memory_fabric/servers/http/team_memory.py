@@ -1,8 +1,8 @@
 """A team's memory as one member sees it within one transaction; it has no SQLite database or file.
 
 Recall and the tools use it in place of `store.memory.Memory`. Changes are operations of the shared
-log in the form of sharing.replica.wire. An operation replaces the member's own current operations
-("heads") for its key. Members can withdraw only their own statements, not those of others.
+log (sharing.replica.wire). Each replaces the member's own current operations ("heads") for its key;
+statements of others cannot be withdrawn.
 """
 
 import time
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from memory_fabric import config, errors, ids
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import Entity, Operation, Provenance, Record
-from memory_fabric.servers.http import team_reader, team_rows, team_words
+from memory_fabric.servers.http import team_rows
+from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.replica.own import value_of
-from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import TeamError
 from memory_fabric.store import records
@@ -31,22 +31,12 @@ ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
 class TeamMemory(Memory):
-    """One space as a member sees it. Only `domains` are visible, or all domains if it is None."""
+    """One space as a member sees it, limited to the reader's domains."""
 
-    def __init__(
-        self,
-        settings: config.Settings,
-        connection: Connection,
-        space: str,
-        member: str,
-        vocabulary: team_words.Vocabulary,
-        domains: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, settings: config.Settings, reader: TeamReader) -> None:
         super().__init__(settings._replace(semantic=False), None, repair=False)
-        self.connection, self.space, self.member = connection, space, member
-        self.vocabulary = vocabulary
-        self.domains = None if domains is None else tuple(domains)
-        self.reader = team_reader.TeamReader(connection, space, member, vocabulary, self.domains)
+        self.reader, self.connection = reader, reader.connection
+        self.space, self.member, self.domains = reader.space, reader.member, reader.domains
 
     def databases(self) -> list[Database]:
         """Return an empty list, because a team's memory has no local databases."""
@@ -57,9 +47,9 @@ class TeamMemory(Memory):
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
         visible = [name for name in domains if self.domains is None or name in self.domains]
-        return TeamMemory(
-            self.settings, self.connection, self.space, self.member, self.vocabulary, visible
-        )
+        own = self.reader
+        reader = TeamReader(own.connection, own.space, own.member, own.vocabulary, visible)
+        return TeamMemory(self.settings, reader)
 
     def follow_switches(self) -> None:
         """Do nothing: memory cannot be switched off on a shared server."""
@@ -208,15 +198,15 @@ def _add_observations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
-    new = {_relation_key(relation): relation for relation in operation.payload["relations"]}
+    relations = operation.payload["relations"]
+    new = {wire.key_in(wire.RELATION, relation): relation for relation in relations}
     for row in memory.reader.standing(list(new)):
         new.pop(row.key, None)
     ends = list(dict.fromkeys(end for r in new.values() for end in (r["from"], r["to"])))
     existing = _entities(memory, ends) | _named(memory, ends)
     created = [name for name in ends if name not in existing]
     statements = [_entity(operation, n, entity_type(n) or UNKNOWN_TYPE) for n in created]
-    for key, relation in new.items():
-        statements.append(Statement(wire.RELATION, key, _with_time(operation, relation)))
+    statements += [_stated(operation, wire.RELATION, relation) for relation in new.values()]
     append(memory, statements)
     return {"relations": list(new.values()), "created_ends": created}
 
@@ -226,9 +216,9 @@ def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
-        keys += [wire.key_of_observation(name, text) for text in deletion["observations"]]
-    keys += map(_relation_key, payload.get("relations", ()))
-    keys += map(wire.key_of_record, payload.get("ids", ()))
+        keys += [wire.key_of(wire.OBSERVATION, name, text) for text in deletion["observations"]]
+    keys += [wire.key_in(wire.RELATION, relation) for relation in payload.get("relations", ())]
+    keys += [wire.key_of(wire.RECORD, id_) for id_ in payload.get("ids", ())]
     about = memory.reader.about(payload.get("entityNames", ()))
     own = [row for row in about if row.author == memory.member] or memory.reader.own(keys)
     append(memory, [Statement(row.kind, row.key, None) for row in own])
@@ -244,11 +234,10 @@ def _remember(memory: TeamMemory, operation: Operation) -> Result:
         value, own = row.value, row.value.get("own")
         form = (value.get("type"), value.get("domain"), same_form(str(value.get("what"))))
         if form == wanted and not value.get("superseded_by"):
-            known = {**value, **(own if isinstance(own, dict) else {})}
-            return {"record": known, "repeated": True}
-    statements = [Statement(wire.RECORD, wire.key_of_record(record.id), value_of(record))]
-    superseded = map(wire.key_of_record, operation.payload.get("supersedes", ()))
-    for row in memory.reader.own(list(superseded)):
+            return {"record": {**value, **(own if isinstance(own, dict) else {})}, "repeated": True}
+    statements = [Statement(wire.RECORD, wire.key_of(wire.RECORD, record.id), value_of(record))]
+    superseded = operation.payload.get("supersedes", ())
+    for row in memory.reader.own([wire.key_of(wire.RECORD, id_) for id_ in superseded]):
         closed = {**row.value, "superseded_by": record.id, "valid_to": record.created_at}
         statements.append(Statement(wire.RECORD, row.key, closed))
     append(memory, statements)
@@ -256,26 +245,21 @@ def _remember(memory: TeamMemory, operation: Operation) -> Result:
 
 
 _EFFECTS: dict[str, Callable[[TeamMemory, Operation], Result]] = {
-    "create_entities": _create_entities,
-    "create_relations": _create_relations,
-    "add_observations": _add_observations,
-    "delete_entities": _withdraw,
-    "delete_observations": _withdraw,
-    "delete_relations": _withdraw,
-    "remember": _remember,
-    "forget": _withdraw,
-}
+    "create_entities": _create_entities, "create_relations": _create_relations,
+    "add_observations": _add_observations, "delete_entities": _withdraw,
+    "delete_observations": _withdraw, "delete_relations": _withdraw,
+    "remember": _remember, "forget": _withdraw,
+}  # fmt: skip
 
 
 def _new_texts(memory: TeamMemory, name: str, texts: Sequence[str]) -> list[str]:
-    keys = {wire.key_of_observation(name, text): text for text in texts}
+    keys = {wire.key_of(wire.OBSERVATION, name, text): text for text in texts}
     standing = {row.key for row in memory.reader.standing(list(keys))}
     return [text for key, text in keys.items() if key not in standing]
 
 
 def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
-    """Return those of the names that are exactly the name of a stated entity."""
-    keys = {wire.key_of_entity(name): name for name in names}
+    keys = {wire.key_of(wire.ENTITY, name): name for name in names}
     return {keys[row.key] for row in memory.reader.standing(list(keys))}
 
 
@@ -285,23 +269,18 @@ def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 
 
+def _stated(operation: Operation, kind: str, value: Mapping[str, Any]) -> Statement:
+    by = operation.provenance
+    whole = {**value, "created_at": by.at, "domain": by.domain}
+    return Statement(kind, wire.key_in(kind, whole), whole)
+
+
 def _entity(operation: Operation, name: str, type_: str) -> Statement:
-    value = _with_time(operation, {"name": name, "type": type_, "aliases": []})
-    return Statement(wire.ENTITY, wire.key_of_entity(name), value)
+    return _stated(operation, wire.ENTITY, {"name": name, "type": type_, "aliases": []})
 
 
 def _observation(operation: Operation, name: str, text: str) -> Statement:
-    value = _with_time(operation, {"entity": name, "text": text})
-    return Statement(wire.OBSERVATION, wire.key_of_observation(name, text), value)
-
-
-def _relation_key(relation: Mapping[str, Any]) -> str:
-    return wire.key_of_relation(relation["from"], relation["relationType"], relation["to"])
-
-
-def _with_time(operation: Operation, value: Mapping[str, Any]) -> dict[str, Any]:
-    by = operation.provenance
-    return {**value, "created_at": by.at, "domain": by.domain}
+    return _stated(operation, wire.OBSERVATION, {"entity": name, "text": text})
 
 
 def _one_at_a_time(memory: TeamMemory) -> None:

@@ -1,23 +1,27 @@
 """Queries of recall on a space, run as the requesting member (see store.queries.reader.Reader).
-
 Methods without a docstring return what those of `Reader` return. Turns of conversations are never
 sent to the shared log, so queries for turns return nothing.
 """
 
+import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import psycopg
 
+from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.models import Entity, Filters, Relation
 from memory_fabric.servers.http import team_rows, team_words
 from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.server.connect import Connection
+from memory_fabric.sharing.server import connect, translate
 from memory_fabric.store.queries import graph, reader
 from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.text import name_key, words
 
-Groups = Sequence[Sequence[str]]
+Words = Sequence[str]
+Groups = Sequence[Words]
+# Maximum number of statements of each kind that are read about a list of entities.
+MAX_ABOUT = 10_000
 # Maximum number of relations of a question's names, and observations that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
 # Records to compare with a new record, and words of the new record's text to search for.
@@ -26,19 +30,21 @@ MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
-class TeamReader(team_rows.SpaceQueries, reader.Reader):
-    """Queries of recall on one space, within one transaction."""
+class TeamReader(reader.Reader):
+    """Queries on a space within a transaction, limited to `domains` unless None; see `failed`."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: connect.Connection,
         space: str,
         member: str,
         vocabulary: team_words.Vocabulary,
         domains: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(connection, space, member, domains)
-        self.kind, self._vocabulary = team_rows.STORE, vocabulary
+        self.kind, self.vocabulary = team_rows.STORE, vocabulary
+        self.failed: FabricError | None = None
+        self.connection, self.space, self.member = connection, space, member
+        self.domains = None if domains is None else tuple(domains)
         # Caches for this transaction: results of searches, and the times of relations.
         self._matches: dict[Any, dict[str, list[team_rows.Row]]] = {}
         self._stated: dict[Relation, str] = {}
@@ -60,18 +66,14 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
         return self._candidates(self.newest(wire.OBSERVATION, limit, filters, names))
 
     def records(
-        self,
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        session: str,
-        phrases: Sequence[str] = (),
+        self, groups: Groups, limit: int, filters: Filters, session: str, phrases: Words = ()
     ) -> list[Candidate]:
         matches = self._matching(FOUND_TOGETHER, groups, limit, filters, phrases)
         return self._candidates(matches[wire.RECORD])
 
     def records_by_id(self, ids: Sequence[str], filters: Filters, session: str) -> list[Candidate]:
-        return self._candidates(self.standing([wire.key_of_record(id_) for id_ in ids], filters))
+        keys = [wire.key_of(wire.RECORD, id_) for id_ in ids]
+        return self._candidates(self.standing(keys, filters))
 
     def recent(self, limit: int, filters: Filters, session: str) -> list[Candidate]:
         candidates = self._candidates(self.newest(wire.RECORD, limit, filters))
@@ -79,11 +81,9 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
         return candidates + self._candidates(self.newest(wire.OBSERVATION, free, filters))
 
     def episodes(self, *_: object, **__: object) -> list[Candidate]:
-        """Return an empty list: turns are never sent to the shared log."""
         return []
 
     def turns_by_session(self, *_: object, **__: object) -> dict[str, Any]:
-        """Return an empty mapping: turns are never sent to the shared log."""
         return {}
 
     turns_at, session_texts = episodes, turns_by_session
@@ -99,7 +99,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
                 "SELECT o FROM unnest(%s::text[]) AS n, "
                 "LATERAL memory_fabric.newest_heads(%s, %s, ARRAY[n], %s, %s) AS o"
             )
-            values = (entity_names, self._space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY)
+            values = (entity_names, self.space, wire.OBSERVATION, condition, TEXTS_OF_ENTITY)
             for row in self.fetched(id_ for (id_,) in self.query(sql, values)):
                 statement = team_rows.said_in(row)
                 if statement is not None and statement.text:
@@ -146,7 +146,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
 
     def stated_at(self, relation: Relation) -> str:
         if relation not in self._stated:
-            rows = self.standing([wire.key_of_relation(*relation)])
+            rows = self.standing([wire.key_of(wire.RELATION, *relation)])
             times = (str(row.value.get("created_at") or "") for row in rows)
             self._stated[relation] = max(times, default="")
         return self._stated[relation]
@@ -172,17 +172,11 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
         return [(key, name) for key, name in rows]
 
     def has_domain(self, domain: str) -> bool:
-        """Return True if a visible row has this domain."""
-        if self._domains is not None and domain not in self._domains:
-            return False
-        return bool(self.call("has_domain", domain)[0][0])
+        is_visible = self.domains is None or domain in self.domains
+        return is_visible and bool(self.call("has_domain", domain)[0][0])
 
     def newest(
-        self,
-        kind: str,
-        limit: int,
-        filters: Filters = EVERYTHING,
-        names: Sequence[str] | None = None,
+        self, kind: str, limit: int, filters: Filters = EVERYTHING, names: Words | None = None
     ) -> list[team_rows.Row]:
         """Return the newest rows of a kind; with `names`, only rows of these entities."""
         condition = self.condition(filters)
@@ -196,7 +190,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
         """Return the caller's records that contain all of a text's first words, best first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
-        return [row for row in matches[wire.RECORD] if row.author == self._member]
+        return [row for row in matches[wire.RECORD] if row.author == self.member]
 
     def named_like(self, text: str, limit: int) -> list[str]:
         """Return names of entities that match a text: first by name, then by observations."""
@@ -211,12 +205,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
         return list(dict.fromkeys([*exact, *(said.name for said in statements)]))[:limit]
 
     def _matching(
-        self,
-        kinds: tuple[str, ...],
-        groups: Groups,
-        limit: int,
-        filters: Filters,
-        phrases: Sequence[str] = (),
+        self, kinds: Words, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> dict[str, list[team_rows.Row]]:
         """Return the matching rows of each kind, best first; cached for the transaction."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
@@ -239,7 +228,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
                     ranked = self.query(
                         f"SELECT op_id, score FROM memory_fabric.{function}("
                         "%s, %s, %s::tsquery, %s::tsquery[], %s::float8[], %s, %s, %s)",
-                        (self._space, searched, matching, *scoring, condition, limit, budget),
+                        (self.space, searched, matching, *scoring, condition, limit, budget),
                     )
                     scores = {str(id_): float(score) for id_, score in ranked} | scores
             rows = [row._replace(score=scores[row.op_id]) for row in self.fetched(scores)]
@@ -249,7 +238,7 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
 
     def _statistics(self, terms: Sequence[str]) -> tuple[Mapping[str, Any], int]:
         try:
-            return self._vocabulary.look_up(self._connection, self._space, terms)
+            return self.vocabulary.look_up(self.connection, self.space, terms)
         except psycopg.Error as error:
             raise self.failure(error) from error
 
@@ -261,9 +250,122 @@ class TeamReader(team_rows.SpaceQueries, reader.Reader):
 
     def _candidates(self, rows: Iterable[team_rows.Row]) -> list[Candidate]:
         candidates = (
-            team_rows.record_candidate(row, self._member)
+            team_rows.record_candidate(row, self.member)
             if row.kind == wire.RECORD
-            else team_rows.observation_candidate(row, self._member)
+            else team_rows.observation_candidate(row, self.member)
             for row in rows
         )
         return [candidate for candidate in candidates if candidate is not None]
+
+    def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[team_rows.Row]:
+        """Return the current statement for each of these keys; the caller's own has precedence."""
+        condition = self.condition(filters)
+        if condition is None:
+            return []
+        return self.fetched(self.ids("heads_of", list(keys), False, condition))
+
+    def counts(self) -> dict[str, int]:
+        rows = self.call("count_kinds", self.condition(EVERYTHING), columns="kind, count")
+        counts = {str(kind): int(count) for kind, count in rows}
+        return {name: counts.get(kind, 0) for name, kind in team_rows.COUNTED.items()}
+
+    def own(self, keys: Sequence[str]) -> list[team_rows.Row]:
+        """Return the caller's own current statements for these keys."""
+        last = {row.key: row for row in self._rows(self.ids("heads_of", list(keys), True, "{}"))}
+        return [row for row in last.values() if row.value]
+
+    def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[team_rows.Row]:
+        """Return all members' statements about these entities, at most `most` of each kind."""
+        wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
+        if not wanted or condition is None:
+            return []
+        ids = self.ids("related_heads", wanted, condition, most)
+        for kind in (wire.ENTITY, wire.OBSERVATION):
+            ids += self.ids("newest_heads", kind, wanted, condition, most)
+        # The fields that contain entities' names; all other kinds of rows have the field "entity".
+        fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
+        return [
+            row
+            for row in self._rows(ids)
+            if any(row.value.get(name) in wanted for name in fields.get(row.kind, ("entity",)))
+        ]
+
+    def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
+        """Return statements of 30 days as (author, time, kind, value or None), newest first."""
+        sql = (
+            "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
+            "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
+            "FROM memory_fabric.operations WHERE space = %s AND op_id IN ("
+            "SELECT memory_fabric.history_of(%s, %s)) ORDER BY seq DESC LIMIT %s"
+        )
+        rows = self.query(sql, (self.space, self.space, list(keys), limit))
+        return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
+
+    def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
+        """Return (sequence number, name) of the entities stated after the sequence number `seq`."""
+        condition = self.condition(EVERYTHING)
+        rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
+        return [(int(place), str(name)) for place, name in rows]
+
+    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Run an SQL query; return its rows. Raises StoreUnavailable, Forbidden, DeadlinePassed."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except psycopg.Error as error:
+            raise self.failure(error) from error
+
+    def call(self, function: str, *values: object, columns: str = "*") -> list[tuple[Any, ...]]:
+        """Call a database function for this space; return its rows. Raises like `query`."""
+        holes = ", ".join(["%s"] * (1 + len(values)))
+        sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
+        return self.query(sql, (self.space, *values))
+
+    def ids(self, function: str, *values: object) -> list[str]:
+        """Call a database function; return its first column, which contains ids of operations."""
+        return [str(row[0]) for row in self.call(function, *values)]
+
+    def fetched(self, ids: Iterable[object]) -> list[team_rows.Row]:
+        """Return one of the rows with these ids for each key: the caller's own, else the oldest."""
+        chosen: dict[str, team_rows.Row] = {}
+        for row in self._rows(ids):
+            if row.value and (row.key not in chosen or row.author == self.member):
+                chosen[row.key] = row
+        return list(chosen.values())
+
+    def _rows(self, ids: Iterable[object]) -> list[team_rows.Row]:
+        """Return the rows with these ids, oldest first; the value of a withdrawal is empty."""
+        wanted = [str(id_) for id_ in ids]
+        if not wanted:
+            return []
+        sql = (
+            "SELECT op_id::text, seq, author::text, kind, key, payload -> 'value' "
+            "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
+            "AND NOT superseded ORDER BY payload ->> 'clock', operations.op_id"
+        )
+        return [
+            team_rows.Row(id_, seq, author, kind, key, value if isinstance(value, dict) else {})
+            for id_, seq, author, kind, key, value in self.query(sql, (self.space, wanted))
+        ]
+
+    def condition(self, filters: Filters) -> str | None:
+        """Return the filters as JSON for memory_fabric.is_allowed; None if no row can match."""
+        if filters.sessions or (filters.scopes and team_rows.SCOPE not in filters.scopes):
+            return None
+        condition: dict[str, Any] = {
+            name: [text.lower() for text in getattr(filters, name)]
+            for name in ("types", "categories", "projects")
+        }
+        condition |= {
+            name: getattr(filters, name) for name in ("agents", "since", "before", "as_of")
+        }
+        condition = {name: value for name, value in condition.items() if value}
+        if self.domains is not None:
+            condition["domains"] = list(self.domains)
+        return json.dumps(condition)
+
+    def failure(self, error: psycopg.Error) -> FabricError:
+        """Return the FabricError for a database error, and save the first of them as `failed`."""
+        translated = team_rows.of_log(translate.team_error(error, "Cannot answer"))
+        if self.failed is None and not isinstance(translated, DeadlinePassed):
+            self.failed = translated
+        return translated

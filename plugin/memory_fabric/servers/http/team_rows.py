@@ -5,30 +5,23 @@ rows are read as the requesting member, under the log's row-level security. Stat
 as in sharing by git: the caller's own statements keep their trust, those of others are "foreign".
 """
 
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-import psycopg
-
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
-from memory_fabric.models import CONFIRMED, CONTRADICTS, Filters, Relation
+from memory_fabric.models import CONFIRMED, CONTRADICTS, Relation
 from memory_fabric.servers.http.responses import Forbidden
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import heads, wire
-from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.translate import team_error
 from memory_fabric.sharing.team import errors
-from memory_fabric.store.queries.search import EVERYTHING, Candidate
+from memory_fabric.store.queries.search import Candidate
 
 STORE = SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 # The values of trust that are accepted from the caller's own records.
 TRUSTS = frozenset(("user", "assistant", "tool"))
-# Maximum number of statements of each kind that are read about a list of entities.
-MAX_ABOUT = 10_000
 COUNTED = {"records": wire.RECORD, "entities": wire.ENTITY}
 COUNTED |= {"observations": wire.OBSERVATION, "relations": wire.RELATION}
 
@@ -84,7 +77,7 @@ _SHOWN = (
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
     """Return a row's record as `member` may see it; None if it is not a valid record of a team."""
     value, id_ = row.value, row.value.get("id")
-    is_record = claims_read.is_id(id_) and row.key == wire.key_of_record(str(id_))
+    is_record = claims_read.is_id(id_) and row.key == wire.key_of(wire.RECORD, id_)
     if not is_record or not claims_read.is_of_a_team(value):
         return None
     fields = claims_read.record_of(claims_read.Claim(value["id"], 0, value))
@@ -112,11 +105,8 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
     statement = said_in(row)
     if statement is None or not statement.text:
         return None
-    metadata = {
-        "trust": trust_of(row.author, member),
-        "said_in": "mcp",
-        **dict.fromkeys(("session", "agent", "record", "superseded_by", "valid_to"), ""),
-    }
+    metadata = dict.fromkeys(("session", "agent", "record", "superseded_by", "valid_to"), "")
+    metadata |= {"trust": trust_of(row.author, member), "said_in": "mcp"}
     return _candidate(row, statement, f"graph:{statement.name}#{row.seq}", statement.text, metadata)
 
 
@@ -185,134 +175,6 @@ def said_of(kind: str, value: object) -> str:
     if kind == wire.ENTITY:
         return f"{value.get('name')} ({value.get('type')})"
     return f"{value.get('entity')}: {value.get('text')}"
-
-
-class SpaceQueries:
-    """Queries on one space, limited to `domains` unless None; `failed` is the first failure."""
-
-    def __init__(
-        self, connection: Connection, space: str, member: str, domains: Sequence[str] | None = None
-    ) -> None:
-        self.failed: FabricError | None = None
-        self._connection, self._space = connection, space
-        self._member, self._domains = member, domains
-
-    def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[Row]:
-        """Return the current statement for each of these keys; the caller's own has precedence."""
-        condition = self.condition(filters)
-        if condition is None:
-            return []
-        return self.fetched(self.ids("heads_of", list(keys), False, condition))
-
-    def counts(self) -> dict[str, int]:
-        """Return how many records, entities, observations and relations are visible."""
-        rows = self.call("count_kinds", self.condition(EVERYTHING), columns="kind, count")
-        counts = {str(kind): int(count) for kind, count in rows}
-        return {name: counts.get(kind, 0) for name, kind in COUNTED.items()}
-
-    def own(self, keys: Sequence[str]) -> list[Row]:
-        """Return the caller's own current statements for these keys."""
-        last = {row.key: row for row in self._rows(self.ids("heads_of", list(keys), True, "{}"))}
-        return [row for row in last.values() if row.value]
-
-    def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[Row]:
-        """Return all members' statements about these entities, at most `most` of each kind."""
-        wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
-        if not wanted or condition is None:
-            return []
-        ids = self.ids("related_heads", wanted, condition, most)
-        for kind in (wire.ENTITY, wire.OBSERVATION):
-            ids += self.ids("newest_heads", kind, wanted, condition, most)
-        # The fields that contain entities' names; all other kinds of rows have the field "entity".
-        fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
-        return [
-            row
-            for row in self._rows(ids)
-            if any(row.value.get(name) in wanted for name in fields.get(row.kind, ("entity",)))
-        ]
-
-    def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
-        """Return all statements for these keys as (author, time, kind, value), newest first.
-
-        A withdrawal has the value None. Replaced statements are available for 30 days.
-        """
-        sql = (
-            "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
-            "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
-            "FROM memory_fabric.operations WHERE space = %s AND op_id IN ("
-            "SELECT memory_fabric.history_of(%s, %s)) ORDER BY seq DESC LIMIT %s"
-        )
-        rows = self.query(sql, (self._space, self._space, list(keys), limit))
-        return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
-
-    def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
-        """Return (sequence number, name) of the entities stated after the sequence number `seq`."""
-        condition = self.condition(EVERYTHING)
-        rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
-        return [(int(place), str(name)) for place, name in rows]
-
-    def query(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Run an SQL query; return its rows. Raises StoreUnavailable, Forbidden, DeadlinePassed."""
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except psycopg.Error as error:
-            raise self.failure(error) from error
-
-    def call(self, function: str, *values: object, columns: str = "*") -> list[tuple[Any, ...]]:
-        """Call a database function for this space; return its rows. Raises like `query`."""
-        holes = ", ".join(["%s"] * (1 + len(values)))
-        sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
-        return self.query(sql, (self._space, *values))
-
-    def ids(self, function: str, *values: object) -> list[str]:
-        """Call a database function; return its first column, which contains ids of operations."""
-        return [str(row[0]) for row in self.call(function, *values)]
-
-    def fetched(self, ids: Iterable[object]) -> list[Row]:
-        """Return one of the rows with these ids for each key: the caller's own, else the oldest."""
-        chosen: dict[str, Row] = {}
-        for row in self._rows(ids):
-            if row.value and (row.key not in chosen or row.author == self._member):
-                chosen[row.key] = row
-        return list(chosen.values())
-
-    def _rows(self, ids: Iterable[object]) -> list[Row]:
-        """Return the rows with these ids, oldest first; the value of a withdrawal is empty."""
-        wanted = [str(id_) for id_ in ids]
-        if not wanted:
-            return []
-        sql = (
-            "SELECT op_id::text, seq, author::text, kind, key, payload -> 'value' "
-            "FROM memory_fabric.operations WHERE space = %s AND op_id = ANY (%s::uuid[]) "
-            "AND NOT superseded ORDER BY payload ->> 'clock', operations.op_id"
-        )
-        return [
-            Row(id_, seq, author, kind, key, value if isinstance(value, dict) else {})
-            for id_, seq, author, kind, key, value in self.query(sql, (self._space, wanted))
-        ]
-
-    def condition(self, filters: Filters) -> str | None:
-        """Return the filters as JSON for memory_fabric.is_allowed; None if no row can match."""
-        if filters.sessions or (filters.scopes and SCOPE not in filters.scopes):
-            return None
-        condition: dict[str, Any] = {
-            name: [text.lower() for text in getattr(filters, name)]
-            for name in ("types", "categories", "projects")
-        }
-        condition |= {
-            name: getattr(filters, name) for name in ("agents", "since", "before", "as_of")
-        }
-        condition = {name: value for name, value in condition.items() if value}
-        if self._domains is not None:
-            condition["domains"] = list(self._domains)
-        return json.dumps(condition)
-
-    def failure(self, error: psycopg.Error) -> FabricError:
-        """Return the FabricError for a database error, and save the first of them as `failed`."""
-        translated = of_log(team_error(error, "Cannot answer"))
-        if self.failed is None and not isinstance(translated, DeadlinePassed):
-            self.failed = translated
-        return translated
 
 
 def of_log(error: errors.TeamError) -> FabricError:

@@ -17,22 +17,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memory_fabric import __version__, ids
+from memory_fabric import __version__, errors, ids
 from memory_fabric.capture.remember import state
-from memory_fabric.config import Settings
-from memory_fabric.errors import FabricError
 from memory_fabric.ingest import parts
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.language import times
 from memory_fabric.language.concepts import concepts
+from memory_fabric.recall.explain import answer_as_json
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction import redact
-from memory_fabric.servers.http import team_keys, team_rows
-from memory_fabric.servers.http.guard import HOLDER
+from memory_fabric.servers.http import guard, requests, routes, team_access, team_keys, team_rows
 from memory_fabric.servers.http.ingest import Outcome
-from memory_fabric.servers.http.requests import JSON_TYPE
-from memory_fabric.servers.http.responses import Job, PageJobs, answered
-from memory_fabric.servers.http.routes import Store
-from memory_fabric.servers.http.team_access import Access
+from memory_fabric.servers.http.responses import Job, answered
 from memory_fabric.servers.http.team_memory import TeamMemory, undo_last
 from memory_fabric.servers.http.team_rows import COUNTED, Row
 from memory_fabric.sharing.server.connect import Connection
@@ -50,7 +46,6 @@ SHOWN = (
 ).split()
 # Seconds that the worker has at shutdown to finish its text.
 CLOSE_GRACE_S = 2.0
-CHECK_REPLICA = "Look at the server of --read; it is asked again by itself."
 ACCEPT = (
     "INSERT INTO memory_fabric.ingested (id, space, domain, idempotency_key, digest, body, length) "
     "VALUES (%s, %s, %s, %s, %s, %s::jsonb, %s) ON CONFLICT DO NOTHING RETURNING id"
@@ -83,22 +78,19 @@ FAILED = (
 )
 
 
-class TeamStore(Store):
+class TeamStore(routes.Store):
     """The application's store for one space; `holder` is the digest of a key in hexadecimal."""
 
-    def __init__(
-        self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
-    ) -> None:
-        self._access = Access(settings, dsn, space, read, insecure=insecure)
-        self._worker = Worker(self._access)
-        self.page = PageJobs(picture, explained, history, self._status, projects)
+    def __init__(self, access: team_access.Access) -> None:
+        self._access, self._worker = access, Worker(access)
+        self.page = {"picture": picture, "recall": explained, "projects": projects}
+        self.page |= {"history": history, "status": self._status}
         self.more_routes = [Route("/v1/memory/undo", self._undo, methods=["POST"])]
 
     async def begin(self) -> None:
         self._worker.start()
 
     async def end(self) -> None:
-        """Wait for the running jobs and close all connections to the database."""
         await asyncio.to_thread(self._worker.close, CLOSE_GRACE_S)
         await asyncio.to_thread(self._access.close)
 
@@ -111,7 +103,7 @@ class TeamStore(Store):
         if isinstance(job, partial) and job.func != self._status:
             question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))
         body = await self._access.read(holder, lambda memory: answered(memory, job).body, question)
-        return Response(body, media_type=JSON_TYPE)
+        return Response(body, media_type=requests.JSON_TYPE)
 
     async def accept(self, holder: str, ingest: Ingest) -> Outcome:
         outcome = await self._access.ask(holder, partial(accept, ingest=ingest))
@@ -141,7 +133,8 @@ class TeamStore(Store):
         log_status = status(memory)
         if reason := self._access.without_replica:
             text = f"The replica is not asked, the primary answers: {reason}"
-            log_status["tiers"][0]["findings"].append({"reason": text, "remedy": CHECK_REPLICA})
+            remedy = "Look at the server of --read; it is asked again by itself."
+            log_status["tiers"][0]["findings"].append({"reason": text, "remedy": remedy})
         return log_status
 
     async def _undo(self, request: Request) -> Response:
@@ -149,7 +142,7 @@ class TeamStore(Store):
         def undo(memory: TeamMemory) -> Response:
             return answered(memory, lambda _: {"undone": undo_last(memory)})
 
-        return await self._access.ask(request.scope[HOLDER], undo)
+        return await self._access.ask(request.scope[guard.HOLDER], undo)
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
@@ -178,7 +171,7 @@ def find(memory: TeamMemory, id_: str) -> ingest_queue.QueuedText | None:
 class Worker(threading.Thread):
     """A thread that processes queued texts; set `due` to make it look for texts at once."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: team_access.Access) -> None:
         super().__init__(name="ingest", daemon=True)
         self._access = access
         self.due, self._ending = threading.Event(), threading.Event()
@@ -226,18 +219,19 @@ class Worker(threading.Thread):
                 fields = {name: value for name, value in body.items() if name in Ingest._fields}
                 fields["key_decisions"] = tuple(fields.get("key_decisions", ()))
                 text = ingest_queue.Claimed(str(id_), Ingest(**fields), attempts, at)
-                connection.execute(DONE, (_stored_records(memory, text), id_))
+                by, ids_ = parts.provenance(text), dict[str, None]()
+                for record in parts.records(text, {}):
+                    stored, _ = state(memory, record._replace(scope="team"), by)
+                    ids_ |= {stored.id: None} if stored is not None else {}
+                connection.execute(DONE, (list(ids_), id_))
                 return True
 
         def note_failure(connection: Connection) -> None:
             with connection.transaction():
                 self._memory(connection, member)
-                limits = (
-                    ingest_queue.MAX_ATTEMPTS,
-                    ingest_queue.FIRST_RETRY_S,
-                    ingest_queue.MOST_RETRY_S,
-                )
-                connection.execute(FAILED, (reason, *limits, claimed[0]))
+                pauses_s = (ingest_queue.FIRST_RETRY_S, ingest_queue.MOST_RETRY_S)
+                values = (reason, ingest_queue.MAX_ATTEMPTS, *pauses_s, claimed[0])
+                connection.execute(FAILED, values)
 
         try:
             return self._access.primary.run(process)
@@ -245,7 +239,7 @@ class Worker(threading.Thread):
             if not claimed:
                 raise
             # Members can insert any content into the table, so any error is possible.
-            message = str(error) if isinstance(error, FabricError) else type(error).__name__
+            message = str(error) if isinstance(error, errors.FabricError) else type(error).__name__
             reason = cut(one_line(message), ingest_queue.MAX_ERROR_CHARS)
         self._access.primary.run(note_failure)
         return True
@@ -253,14 +247,6 @@ class Worker(threading.Thread):
     def _memory(self, connection: Connection, member: str, domain: str = "") -> TeamMemory:
         holder = team_keys.Holder(self._access.space, member, "ingest", domain)
         return self._access.memory_of(connection, holder)
-
-
-def _stored_records(memory: TeamMemory, text: ingest_queue.Claimed) -> list[str]:
-    by = parts.provenance(text)
-    stored = (
-        state(memory, record._replace(scope="team"), by)[0] for record in parts.records(text, {})
-    )
-    return list(dict.fromkeys(record.id for record in stored if record is not None))
 
 
 def picture(memory: TeamMemory) -> dict[str, Any]:
@@ -275,26 +261,17 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
     sizes = {name: len(rows) for name, rows in shown.items()} | {"records": len(records)}
     counts = memory.reader.counts()
     left_out = {name: max(0, counts[name] - count) for name, count in sizes.items()}
-    whole = {
-        "version": __version__,
-        "made_at": now,
-        "live": True,
-        "project": {"name": memory.space, "id": memory.space},
-        "entities": list(entities.values()),
-        "relations": _relations(shown["relations"], numbers),
-        "records": [_record(record, by_key, now) for record in records],
-        "changes": [],
-        "tiers": status(memory)["tiers"],
-        "left_out": left_out | {"changes": 0},
-    }
+    place = {"name": memory.space, "id": memory.space}
+    whole = {"version": __version__, "made_at": now, "live": True, "project": place, "changes": []}
+    whole |= {"entities": list(entities.values())}
+    whole |= {"relations": _relations(shown["relations"], numbers)}
+    whole |= {"records": [_record(record, by_key, now) for record in records]}
+    whole |= {"tiers": status(memory)["tiers"], "left_out": left_out | {"changes": 0}}
     return presentable(whole)
 
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
     """Return the best memories for a query, and the words that were searched for."""
-    from memory_fabric.recall.explain import answer_as_json  # imported with the first query
-    from memory_fabric.recall.pipeline import Fabric
-
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""
     answer = Fabric(memory, now).recall(q, limit=limit, as_of=then, explain=bool(q))
@@ -309,34 +286,22 @@ def projects(_memory: TeamMemory) -> dict[str, Any]:
 
 def status(memory: TeamMemory) -> dict[str, Any]:
     """Return the state of the shared log in the form of a memory with a single tier."""
-    tier: dict[str, Any] = {
-        "tier": "graph",
-        "state": "healthy",
-        "where": f"the space {memory.space} of a shared log",
-        "counts": memory.reader.counts(),
-        "written_at": "",
-        "read_at": ids.timestamp(),
-        "queue": {"count": 0, "oldest_s": 0.0},
-        "findings": [],
-        "backup": None,
-    }
+    tier: dict[str, Any] = {"tier": "graph", "state": "healthy", "counts": memory.reader.counts()}
+    tier |= {"where": f"the space {memory.space} of a shared log", "findings": [], "backup": None}
+    tier |= {"written_at": "", "read_at": ids.timestamp(), "queue": {"count": 0, "oldest_s": 0.0}}
     return {"tiers": [tier]}
 
 
 def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
     """Return the statements about an entity, newest first, in the form of local changes."""
     keys = [row.key for row in memory.reader.about([name])] if name else []
-    return [
-        {
-            "id": f"{author} {at}",
-            "kind": kind,
-            "at": at,
-            "what": neutralised(redact.without_secrets(team_rows.said_of(kind, value))),
-            "by": {"author": author, "trust": team_rows.trust_of(author, memory.member)},
-            "undone": value is None,
-        }
-        for author, at, kind, value in memory.reader.versions(keys, limit)
-    ]
+    changes = []
+    for author, at, kind, value in memory.reader.versions(keys, limit):
+        what = neutralised(redact.without_secrets(team_rows.said_of(kind, value)))
+        by = {"author": author, "trust": team_rows.trust_of(author, memory.member)}
+        change = {"id": f"{author} {at}", "kind": kind, "at": at, "what": what, "by": by}
+        changes.append(change | {"undone": value is None})
+    return changes
 
 
 def _entities(
@@ -380,32 +345,22 @@ def _entities(
 
 
 def _relations(rows: Iterable[Row], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the relations between the entities in `numbers`, which maps names to positions."""
-    return [
-        {
-            "from": numbers[relation.source],
-            "to": numbers[relation.target],
-            "type": relation.type,
-            "at": str(row.value.get("created_at") or ""),
-            "domain": str(row.value.get("domain") or "general"),
-            "record": "",
-        }
-        for row in rows
-        if (relation := team_rows.relation_in(row)) is not None
-        and {relation.source, relation.target} <= numbers.keys()
-    ]
+    relations = []
+    for row in rows:
+        relation = team_rows.relation_in(row)
+        if relation is not None and {relation.source, relation.target} <= numbers.keys():
+            shown = {"from": numbers[relation.source], "to": numbers[relation.target]}
+            about = {"type": relation.type, "at": str(row.value.get("created_at") or "")}
+            about |= {"domain": str(row.value.get("domain") or "general"), "record": ""}
+            relations.append(shown | about)
+    return relations
 
 
 def _record(value: dict[str, Any], by_key: dict[str, int], now: str) -> dict[str, Any]:
     age = age_of(value["type"], value["created_at"], now)
     about = (by_key.get(name_key(name)) for name, _ in value["entities"])
-    return {name: value[name] for name in SHOWN} | {
-        "short_id": ids.short_id(value["id"]),
-        "session": "",
-        "status": "active",
-        "at": value["created_at"],
-        "stale": age["stale"] and not value["pinned"],
-        "days": age["days"],
-        "entities": [number for number in about if number is not None],
-        "changed_files": {},
-    }
+    shown = {name: value[name] for name in SHOWN}
+    shown |= {"short_id": ids.short_id(value["id"]), "session": "", "status": "active"}
+    shown |= {"stale": age["stale"] and not value["pinned"], "days": age["days"]}
+    shown |= {"at": value["created_at"], "changed_files": {}}
+    return shown | {"entities": [number for number in about if number is not None]}

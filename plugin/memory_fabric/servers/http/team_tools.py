@@ -1,7 +1,5 @@
-"""The MCP tools for a team's shared log. Some are those of a local memory, others are defined here.
-
-Only the caller's own statements can be forgotten or replaced; those of others are kept. The
-parameter `team` is always a TeamMemory.
+"""The MCP tools for a team's shared log. Some are those of a local memory, others are defined here:
+only the caller's own statements can be forgotten or replaced. `team` is always a TeamMemory.
 """
 
 import hashlib
@@ -38,8 +36,6 @@ SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors
 
 def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
     """Store a statement for the team; report the new record, or an equal one that it repeats."""
-    if not any(map(str.isalnum, arguments["text"])):
-        raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = memory_tools.record_in(team, arguments, said_by.domain)
     by = said_by._replace(trust=memory_tools.REMEMBER_TRUST)
     replaced = _named(team, str(arguments.get("instead_of") or ""))
@@ -67,8 +63,7 @@ def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outco
     note = SAID_BY_OTHERS.format(authors=", ".join(authors)) if authors else ""
     if not mine:
         raise NotFound(what, f"You said nothing like {what!r}.", remedy=note)
-    matches = "\n".join(sorted(row.op_id for row in mine))
-    code = hashlib.sha256(matches.encode()).hexdigest()[:6]
+    code = hashlib.sha256("\n".join(sorted(row.op_id for row in mine)).encode()).hexdigest()[:6]
     confirmed = arguments.get("confirm", "")
     if not confirmed:
         lines = [f"- {_line(row)}" for row in mine] + ([note] if note else [])
@@ -127,14 +122,9 @@ def whole_graph(memory: TeamMemory) -> str:
 
 
 CALLS: Mapping[str, local_tools.Call] = {
-    **local_tools.CALLS,
-    "read_graph": read_graph,
-    "search_nodes": search_nodes,
-    "open_nodes": open_nodes,
-    "remember": remember,
-    "forget": forget,
-    "history": history,
-}
+    **local_tools.CALLS, "remember": remember, "forget": forget, "history": history,
+    "read_graph": read_graph, "search_nodes": search_nodes, "open_nodes": open_nodes,
+}  # fmt: skip
 
 
 def _answer(
@@ -205,9 +195,7 @@ class _Failed(Exception):
 
 
 def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the handler of MCP over streamable HTTP. A request runs as its key's member. There are
-    no MCP sessions and subscriptions, because only one of the server's processes would know them.
-    """
+    """Return the handler of MCP requests, without sessions: each may come to another process."""
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         async def answer(name: str, arguments: dict[str, Any]) -> Outcome:

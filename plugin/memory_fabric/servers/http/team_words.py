@@ -122,7 +122,6 @@ def _selective(
 
 
 def _at_least(needed: int, groups: Sequence[_Group]) -> str:
-    """Return a query for rows with at least `needed` of the groups."""
     if needed == 1:
         return _any_of(groups)
     if needed == len(groups):

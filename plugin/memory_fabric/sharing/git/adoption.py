@@ -3,8 +3,8 @@
 If home is lost, decisions.jsonl in the project remains. The file of own lines (own_lines) proves
 which of its lines this home wrote; the user is asked about all other lines. Records are restored
 unchanged, with their ids, authors, trust and times. Of memories for all projects, MEMORY.md may be
-the last copy. The user is asked about its lines, too, and MEMORY.md becomes the source of their
-records.
+the last copy, about whose lines the user is asked, too. Functions raise OSError and
+StoreUnavailable.
 """
 
 import json
@@ -19,7 +19,6 @@ from memory_fabric.sharing.git import claims_read, location
 from memory_fabric.store import files, records
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.projects import identity, own_lines, registry_file
-from memory_fabric.store.projects.own_lines import Header
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import many
 
@@ -48,13 +47,11 @@ class Missing(NamedTuple):
     def span(self) -> tuple[str, str]:
         """Return the dates of the oldest and the newest line."""
         days = [str(line.get("created_at", ""))[:10] for line in self.lines]
-        return (min(days), max(days)) if days else ("", "")
+        return min(days, default=""), max(days, default="")
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the lines of this folder's journal and of MEMORY.md whose records are missing in
-    memory; None if no records are missing. Raises OSError, StoreUnavailable.
-    """
+    """Return the lines of journal and MEMORY.md that memory lacks; None if it lacks none."""
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
         return lost
@@ -98,8 +95,8 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record that a line of MEMORY.md describes. Its scope is `user` (all projects) if
-    the journal goes back to `since`, before the record, but does not contain the record.
+    """Return the record that a line of MEMORY.md describes. It is for all projects (`user`) if the
+    journal goes back to `since`, before the record, and lacks it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
@@ -110,24 +107,17 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
         statement = statement.removesuffix(")") or words
     elif text.endswith("”)") and " (“" in text:
         statement, _, words = text[:-2].rpartition(" (“")
-    return {
-        "id": id_,
-        "type": models.record_type(kind),
-        "what": statement,
-        "scope": "user" if kind == "preference" or (since and since <= day) else "team",
-        "trust": "user",
-        "source": MEMORY_MD,
-        "confidence": SHOWN_CONFIDENCE,
-        "created_at": f"{day}T00:00:00.000Z",
-        "evidence": {models.QUOTATION: words} if words else {},
-    }
+    scope = "user" if kind == "preference" or (since and since <= day) else "team"
+    record = {"id": id_, "type": models.record_type(kind), "what": statement, "scope": scope}
+    record |= {"trust": "user", "source": MEMORY_MD, "created_at": f"{day}T00:00:00.000Z"}
+    evidence = {models.QUOTATION: words} if words else {}
+    return record | {"confidence": SHOWN_CONFIDENCE, "evidence": evidence}
 
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
-    """Return the lines of this folder's journal whose records are missing in memory; None if there
-    are no such lines. Unproved lines count if they are by `author`, by default the user. A journal
-    that git tracks is ignored without a file of own lines, because it belongs to its authors. At
-    most the last `max_bytes` of the journal are read. Raises OSError, StoreUnavailable.
+    """Return the lines of this folder's journal that memory lacks; None if it lacks none. Unproved
+    lines count if they are by `author`, by default the user. A journal that git tracks belongs to
+    its authors, so without a file of own lines it is ignored.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -163,13 +153,10 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
     count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
-        payload = {
-            "record": records.as_object(record),
-            "seen_in": [record.session] if record.session else [],
-            "batch": f"journal {found.path}",
-            # True: the journal already has the record, so do not append it again.
-            "told": record.source != MEMORY_MD,
-        }
+        sessions = [record.session] if record.session else []
+        payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": sessions}
+        # With `told`, the record is not appended to the journal, which has it already.
+        payload |= {"batch": f"journal {found.path}", "told": record.source != MEMORY_MD}
         store = "user" if record.scope == "user" else "project"
         count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
         if progress is not None:
@@ -180,17 +167,14 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 def sign_if_missing(memory: Memory) -> None:
     """Sign the journal's lines again if the file of own lines is missing or of another folder."""
-    project = memory.project
-    if project is not None and own_lines.journal_of(memory):
-        head = own_lines.header(memory.settings.home, project.local)
+    if memory.project is not None and own_lines.journal_of(memory):
+        head = own_lines.header(memory.settings.home, memory.project.local)
         if head is None or head._replace(waiting=False) != current_header(memory):
             sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign all journal lines whose records are in memory. With `settled`, the user has answered
-    about all other lines. Raises OSError, StoreUnavailable.
-    """
+    """Sign all journal lines whose records are in memory; if `settled`, none await an answer."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return
@@ -200,33 +184,30 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
         waiting = head.waiting
     else:
         waiting = not settled and missing(memory, "", max_bytes) is not None
-    own = _known(memory)
-    lines = _lines_of(location.shared_file(project), max_bytes)
+    own, lines = _known(memory), _lines_of(location.shared_file(project), max_bytes)
     mine = [line for line in lines if line["id"] in own]
     own_lines.write(home, folder, current_header(memory)._replace(waiting=waiting), mine)
 
 
 def is_signed(memory: Memory) -> bool:
     """Return True if the file of own lines is for this folder, or if there is no journal."""
-    project = memory.project
-    if project is None or not own_lines.journal_of(memory):
+    if memory.project is None or not own_lines.journal_of(memory):
         return True
-    return own_lines.is_stated_for(project.local, current_header(memory))
+    return own_lines.is_stated_for(memory.project.local, current_header(memory))
 
 
-def current_header(memory: Memory) -> Header:
+def current_header(memory: Memory) -> own_lines.Header:
     """Return the header of the file of own lines for this project and its folder."""
     assert memory.project is not None
     root = memory.project.root
-    return Header(memory.project.id, root, own_lines.inode_of(root))
+    return own_lines.Header(memory.project.id, root, own_lines.inode_of(root))
 
 
 def awaits_answer(memory: Memory) -> bool:
     """Return True if the user must still say which lines of the journal are the user's own."""
-    project = memory.project
-    if project is None or not own_lines.exists(project.local):
+    if memory.project is None or not own_lines.exists(memory.project.local):
         return False
-    head = own_lines.header(memory.settings.home, project.local)
+    head = own_lines.header(memory.settings.home, memory.project.local)
     return head is None or head.waiting
 
 
@@ -246,9 +227,8 @@ def restore_card(memory: Memory) -> str:
 def notice_text(found: Missing) -> str:
     """Return a notice to the user that records are missing, and how to restore them."""
     if found.lines:
-        first, last = found.span
-        subject = many(len(found.lines), "record")
-        subject += f" from {first}" if first == last else f" from {first} to {last}"
+        span = " to ".join(dict.fromkeys(found.span))
+        subject = f"{many(len(found.lines), 'record')} from {span}"
         subject += f" by {found.author}" if found.author and not found.proved else ""
         typed = "project adopt"
     else:
@@ -268,12 +248,11 @@ def notice_text(found: Missing) -> str:
     )
 
 
-def _is_here(memory: Memory, head: Header) -> bool:
+def _is_here(memory: Memory, head: own_lines.Header) -> bool:
     """Return True if the header is for this folder, and for no other current project."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
-    is_same_folder = (head.root, head.inode) == (current.root, current.inode)
-    return is_same_folder and head.project not in others
+    return (head.root, head.inode) == (current.root, current.inode) and head.project not in others
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
@@ -291,9 +270,8 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal that is missing in memory, newest first.
-    Shared records of other users are not missing. Return [] if a database is unreadable, because
-    its records are unknown.
+    """Return the last line of each record in a journal that memory lacks, newest first, without the
+    shared records of other users. If a database is unreadable, nothing is known: return [].
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)

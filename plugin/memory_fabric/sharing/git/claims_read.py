@@ -1,17 +1,14 @@
-"""Reader of a decisions.jsonl that anyone may have edited, so its lines are untrusted claims.
-
-It reads only the end of the file, only the newest records, and only short texts. Unreadable lines
-are counted.
+"""Reader of a decisions.jsonl that anyone may have edited, so its lines are untrusted claims. It
+reads only the end of the file, the newest records, and short texts.
 """
 
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.ids import checksum
+from memory_fabric import ids, text
 from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LOG
 from memory_fabric.store import files
-from memory_fabric.text import cut, one_line
 
 # New lines are appended, so of a larger file only the end is read.
 MAX_BYTES = 2 << 20
@@ -31,9 +28,7 @@ _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line with an id: its checksum `sum`, and the record's fields, which `record_of`
-    validates; the record is None if it was forgotten.
-    """
+    """The last line with an id: its checksum `sum`, and its record, None if it was forgotten."""
 
     id: str
     sum: int
@@ -77,14 +72,12 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
             unreadable += 1  # written by somebody else
             continue
         last.pop(value["id"], None)  # the last line of an id determines its order
-        last[value["id"]] = Claim(value["id"], checksum(line), None if is_forgotten else value)
+        last[value["id"]] = Claim(value["id"], ids.checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the complete lines in a file's last `max_bytes`, and its stamp; None for a link, a
-    pipe, a device or a missing file. Raises OSError.
-    """
+    """Return the complete lines in a regular file's last `max_bytes`, and its stamp, or None."""
     if not stamp(path):
         return None
     handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)
@@ -169,7 +162,7 @@ def plain_text(value: object, max_chars: int) -> str:
         return ""
     if not value.isprintable():
         value = "".join(c if c.isprintable() else " " if c.isspace() else "" for c in value)
-    return cut(one_line(value), max_chars)
+    return text.cut(text.one_line(value), max_chars)
 
 
 def name_in(value: object) -> str:

@@ -27,10 +27,9 @@ MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
 def is_on(memory: Memory) -> bool:
     """Return True if this user shares the records of this project."""
-    project = memory.project
-    if project is None or memory.mirror is not None:
+    if memory.project is None or memory.mirror is not None:
         return False
-    return switch.is_on(memory.settings.home, project.id)
+    return switch.is_on(memory.settings.home, memory.project.id)
 
 
 def shared_file(project: Project) -> str:
@@ -79,16 +78,14 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the path of every decisions.jsonl that may contain records of this kind of database. A
-    project may have several folders: clones of its repository, or folders linked to it.
-    """
+    """Return the path of every decisions.jsonl of this kind, in clones and linked folders, too."""
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
     from memory_fabric.store.tiers.file_locations import roots  # imported late: hooks never use it
 
-    own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
-    linked = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
+    all_roots, ending = roots(memory.settings.home), (identity.LOCAL_FOLDER, journal.DECISIONS)
+    linked = [os.path.join(root, *ending) for id_, root in all_roots if id_ == memory.project.id]
     return list(dict.fromkeys([path, *files_of(memory), *linked]))
 
 
@@ -142,8 +139,8 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again; return what the user must still do. A file that the
-    repository tracks is not removed, because it belongs to everybody who shares it. Raises OSError.
+    """Hide the folder from git again, but no tracked file; return what is left to do. Raises
+    OSError.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):

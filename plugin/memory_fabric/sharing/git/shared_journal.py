@@ -24,10 +24,9 @@ MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move the lines that wait in home to the shared journal; return their number. Lines of
-    isolated domains stay in home, or are moved back if git does not track the journal yet. Nothing
-    is moved if this user does not share, or during a merge. A crash between writing the two files
-    duplicates no line. Raises OSError, TimeoutError.
+    """Move the lines that wait in home to the shared journal, except during a merge; return their
+    number. Lines of isolated domains stay in home, or are moved back if git does not track the
+    journal yet. A crash between the two files duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -66,9 +65,9 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove from the journal what must not be shared: texts of forgotten records, records of
-    isolated domains (moved to home), and the user's own words. Return the number of removed lines.
-    A journal that git tracks is not changed. Raises OSError.
+    """Remove from a journal that git does not track what must not be shared: texts of forgotten
+    records, records of isolated domains (moved to home), and the user's own words. Return the
+    number of removed lines. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -113,8 +112,8 @@ def take_back_words(memory: Memory) -> int:
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """If this user shares, import new and changed records of others from the journal; return their
-    number. At most `most` are imported, the newest first, and the others by the next call. Costs
-    one stat if the journal has not changed. Raises OSError, StoreUnavailable.
+    number. Only the `most` newest are imported, the others by the next call. Costs one stat if the
+    journal has not changed. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
@@ -170,7 +169,6 @@ def _noted(database: Database, key: str) -> str:
 def _payload(
     memory: Memory, database: Database, path: str, content: claims_read.Read, most: int
 ) -> dict[str, Any]:
-    """Return the payload of an import operation: the journal's new and changed records."""
     before = others.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in content.claims])
     author = memory.settings.author
@@ -196,7 +194,6 @@ def _payload(
 
 
 def _ours(memory: Memory, wanted: list[str]) -> set[str]:
-    """Return which of these ids belong to this user's own records."""
     query = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND source <> ?"
     values = (json.dumps(wanted), OTHERS)
     ours = {id_ for database in memory.databases() for (id_,) in database.rows(query, values)}
@@ -234,7 +231,6 @@ def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split_isolated(memory: Memory, lines: Lines) -> tuple[Lines, Lines]:
-    """Return two lists: the lines of isolated domains, and all other lines."""
     isolated = memory.settings.domains.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]

@@ -8,7 +8,6 @@ SHARED = "share.json"
 
 
 def is_on(home: str, project_id: str) -> bool:
-    """Return True if the records of this project are shared."""
     path = os.path.join(home, SHARED)
     return os.path.exists(path) and files.read_json(path).get(project_id) is True
 

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from memory_fabric.config import environment
 from memory_fabric.redaction.redact import redact
 from memory_fabric.sharing.team import errors
-from memory_fabric.sharing.team.errors import BadAddress, LoginFailed, TeamError
 from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
@@ -51,41 +50,23 @@ _BROKEN = re.compile(
     r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
 )
 # A pattern for git's message, the error class and the remedy; the first match is used.
-_FAILURES: Sequence[tuple[str, type[TeamError], str]] = (
-    (
-        r"Host key verification failed",
-        LoginFailed,
-        "Connect once with ssh in a terminal, and compare the key that the host shows.",
-    ),
-    (
-        r"Permission denied \(|Authentication failed|could not read (User|Pass)|prompts disabled|"
-        r"error: 40[13]|invalid credentials",
-        LoginFailed,
-        "git asks for a password here and nobody is asked. `git ls-remote URL` must work in a "
-        "terminal without a question: use git's credential helper, or ssh with an agent.",
-    ),
-    (
-        r"Permission denied|insufficient permission|unable to create temporary|[Rr]ead-only",
-        errors.ServerReadOnly,
-        "The next synchronisation tries again.",
-    ),
-    (
-        r"No space left|[Qq]uota",
-        errors.ServerFull,
-        "Make room there; the next synchronisation goes on.",
-    ),
-    (
-        r"protected|hook declined|deny|denied|not allowed|\[remote rejected\]",
-        errors.NotAllowed,
-        f"Allow pushes, forced ones too, to the branches {BRANCHES}*, or use another repository.",
-    ),
-    (
-        r"not appear to be a git repo|[Nn]ot found|does not exist|No such file|not a git repo",
-        BadAddress,
-        "Make an empty private repository there first (git init --bare, or on the host's page), "
-        "and check the address.",
-    ),
-)
+_FAILURES: Sequence[tuple[str, type[errors.TeamError], str]] = (
+    (r"Host key verification failed", errors.LoginFailed,
+     "Connect once with ssh in a terminal, and compare the key that the host shows."),
+    (r"Permission denied \(|Authentication failed|could not read (User|Pass)|prompts disabled|"
+     r"error: 40[13]|invalid credentials", errors.LoginFailed,
+     "git asks for a password here and nobody is asked. `git ls-remote URL` must work in a "
+     "terminal without a question: use git's credential helper, or ssh with an agent."),
+    (r"Permission denied|insufficient permission|unable to create temporary|[Rr]ead-only",
+     errors.ServerReadOnly, "The next synchronisation tries again."),
+    (r"No space left|[Qq]uota",
+     errors.ServerFull, "Make room there; the next synchronisation goes on."),
+    (r"protected|hook declined|deny|denied|not allowed|\[remote rejected\]", errors.NotAllowed,
+     f"Allow pushes, forced ones too, to the branches {BRANCHES}*, or use another repository."),
+    (r"not appear to be a git repo|[Nn]ot found|does not exist|No such file|not a git repo",
+     errors.BadAddress, "Make an empty private repository there first (git init --bare, or on the "
+     "host's page), and check the address."),
+)  # fmt: skip
 
 
 class Damaged(errors.Passing):
@@ -93,7 +74,7 @@ class Damaged(errors.Passing):
 
 
 def checked(url: str) -> str:
-    """Return the URL if it is acceptable to pass it to git. Raises BadAddress, DsnHoldsPassword."""
+    """Return the URL if it is acceptable to pass it to git. Raises BadAddress."""
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)
@@ -101,12 +82,12 @@ def checked(url: str) -> str:
     user, at, _ = rest.partition("/")[0].rpartition("@")
     if rest and at and (":" in user or redact(user) != user):
         text = "The address holds a password, which process lists and files would show."
-        raise errors.DsnHoldsPassword(text, remedy=f"Take it out. {_ANOTHER_WAY}")
+        raise errors.BadAddress(text, remedy=f"Take it out. {_ANOTHER_WAY}")
     host = urlsplit(url).hostname if rest else ""
     is_known = scheme in SCHEMES if rest else ":" in url.partition("/")[0] and "::" not in url
     is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
     if not is_known or is_odd or (scheme == "http" and host not in LOOPBACK):
-        raise BadAddress(
+        raise errors.BadAddress(
             f"{cut(one_line(url), MAX_REASON_CHARS)} is no address of a git repository.",
             remedy="Use https://HOST/PATH, HOST:PATH or ssh://HOST/PATH, or the path of a bare "
             "repository that is there.",
@@ -169,8 +150,8 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Create a commit with changed files and return its id; empty files are deleted. It follows
-        `parent`, or has no parent and also the `kept` files (blob ids by path). Raises Damaged.
+        """Create a commit with changed files and return its id; empty files are deleted. Without a
+        `parent`, it also has the `kept` files (blob ids by path), and no history. Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -178,8 +159,7 @@ class Clone:
         parts += [f"from {parent}".encode()] if parent else whole
         for path, content in changed.items():
             if content:
-                head = f"M 100644 inline {path}\ndata {len(content)}"
-                parts += [head.encode(), content]
+                parts += [f"M 100644 inline {path}\ndata {len(content)}".encode(), content]
             elif parent:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
@@ -215,11 +195,9 @@ class Clone:
         return commit.strip()
 
     def has(self, commit: str) -> bool:
-        """Return True if the clone contains the commit and its list of files."""
         if commit in self._files:
             return True
-        process = self._run("cat-file", "-e", f"{commit}^{{tree}}")
-        return process.returncode == 0
+        return self._run("cat-file", "-e", f"{commit}^{{tree}}").returncode == 0
 
     def erase(self) -> None:
         """Delete objects that do not belong to a stored commit. Raises Damaged."""
@@ -269,25 +247,21 @@ class Clone:
     ) -> subprocess.CompletedProcess[bytes]:
         git = shutil.which("git")
         if git is None:
-            raise BadAddress("git is not installed here.", remedy="Install git.")
+            raise errors.BadAddress("git is not installed here.", remedy="Install git.")
         place = self.folder if folder is None else folder
         command = [git, *(f"--git-dir={place}" for _ in range(bool(place)))]
         command += [part for option in _OPTIONS for part in ("-c", option)]
         try:
+            # In a new session, ssh cannot ask questions in a terminal.
             return subprocess.run(
-                [*command, *words],
-                input=stdin,
-                capture_output=True,
-                env=self._environ,
-                timeout=LIMIT_S,
-                check=False,
-                start_new_session=True,  # ssh cannot ask questions without a terminal
-            )
+                [*command, *words], input=stdin, capture_output=True, env=self._environ,
+                timeout=LIMIT_S, check=False, start_new_session=True,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             text = f"git took more than {LIMIT_S:.0f} s with {self.url}."
             raise errors.TooSlow(text, remedy="The next synchronisation goes on.") from None
 
-    def _failure(self, doing: str, said: str) -> TeamError:
+    def _failure(self, doing: str, said: str) -> errors.TeamError:
         """Return the error that git's message means; a temporary error for unknown messages."""
         lines = (line.strip() for line in said.splitlines())
         reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)

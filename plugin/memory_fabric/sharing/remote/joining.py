@@ -9,9 +9,7 @@ from typing import NamedTuple
 from memory_fabric.errors import BadInput
 from memory_fabric.sharing.remote.clone import Clone, checked
 from memory_fabric.sharing.remote.log import ME, GitLog
-from memory_fabric.sharing.team import driver, keys, ties
-from memory_fabric.sharing.team.exchange import tied_database
-from memory_fabric.sharing.team.keys import Key
+from memory_fabric.sharing.team import driver, exchange, keys, ties
 from memory_fabric.sharing.team.ties import GIT, USER, Tie
 from memory_fabric.store import files
 from memory_fabric.store.home import log as home_log
@@ -29,11 +27,11 @@ class Joined(NamedTuple):
     """The created links, the user's own first, and the key; `is_first` for the first machine."""
 
     made: tuple[Tie, ...]
-    key: Key
+    key: keys.Key
     is_first: bool
 
 
-def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
+def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
     """Return the log to which a link leads. Raises OSError."""
     home = memory.settings.home
     branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
@@ -42,10 +40,9 @@ def log_of(memory: Memory, tie: Tie, key: Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user and, unless a team shares it, this project to a git repository. `space` is the
-    name of the project on all of the user's machines, by default that of its git remote, else of
-    its folder. `words` asks the user for the words of the key. Raises TeamError, BadInput,
-    StoreUnavailable, OSError.
+    """Link the user and, unless a team shares it, this project to a git repository. `space` names
+    the project on all of the user's machines, by default like its git remote or its folder. `words`
+    asks the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)
@@ -62,7 +59,15 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
         for tie in made:
             path = ties.lock_path(home, tie.key, ties.SYNC)
             locks.enter_context(files.Locked(path, LOCK_WAIT_S))
-        key, is_first = _key(memory, own, words)
+        clone = Clone(home, own.key, url, OWN)
+        clone.remove()
+        lines = _sample(clone)
+        is_first = not lines
+
+        def fits(key: keys.Key) -> bool:
+            return any(key.shown(line, OWN) for line in lines)
+
+        key = keys.agreed(home, words, fits if lines else None, "sync git")
         for tie in made:
             log = log_of(memory, tie, key)
             log.state()
@@ -74,7 +79,7 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
             remedy = f"Move {path} away and run this again with its words."
             raise BadInput("--words", text, remedy=remedy)
         for tie in made:
-            tied_database(memory, tie)
+            exchange.tied_database(memory, tie)
             ties.save(home, tie)
     return Joined(tuple(made), key, is_first)
 
@@ -86,48 +91,19 @@ def name_of(root: str) -> str:
     return next((name for name in remotes if ":" not in name), known.name)
 
 
-def _key(memory: Memory, own: Tie, words: Callable[[], str]) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if no machine used the repository yet."""
-    home = memory.settings.home
-    clone = Clone(home, own.key, own.dsn, OWN)
-    clone.remove()
-    lines = _sample(clone)
-    key, stated = keys.read(home), ""
-    if key is None and not lines:
-        key = keys.create(home)
-    elif key is None:
-        stated = words()
-        key = Key(keys.secret_of(stated))
-    assert key is not None
-    if lines and not any(key.shown(line, OWN) for line in lines):
-        raise BadInput(
-            "--words",
-            f"This key (mark {key.mark}) is not the one of the machines that use {own.dsn}.",
-            remedy="Give the words that memory-fabric sync git printed on the first of them; a "
-            f"file {keys.NAME} in the home of this machine has to be moved away first.",
-        )
-    if stated:
-        keys.take(home, stated)
-    return key, not lines
-
-
 def _sample(clone: Clone) -> list[str]:
-    """Return the first line of each file in the branch."""
     blobs = clone.files(clone.fetch()).values()
     firsts = (content.partition(b"\n")[0] for content in clone.contents(blobs))
     return [line.decode("ascii", "replace") for line in firsts]
 
 
 def _expect_free(before: Tie | None, tie: Tie) -> None:
-    """Raise BadInput if the user or the project is already linked to another log."""
     if before is None or not before.member:
         return
     if (before.via, before.dsn, before.space) != (tie.via, tie.dsn, tie.space):
         leave = "sync git leave" if before.via == GIT else "team leave --me"
         subject = "Your own memories are" if tie.key == USER else "This project is"
-        raise BadInput(
-            "sync",
-            f"{subject} exchanged through {before.dsn if before.via == GIT else before.space} "
-            f"already{f' as {before.space}' if before.via == GIT and tie.key != USER else ''}.",
-            remedy=f"Run memory-fabric {leave} first; what was said here stays.",
-        )
+        name = f" as {before.space}" if before.via == GIT and tie.key != USER else ""
+        place = before.dsn if before.via == GIT else before.space
+        remedy = f"Run memory-fabric {leave} first; what was said here stays."
+        raise BadInput("sync", f"{subject} exchanged through {place} already{name}.", remedy=remedy)

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from memory_fabric import ids
 from memory_fabric.sharing.remote.clone import PUSHED, READ, Clone
 from memory_fabric.sharing.replica import outbox, wire
-from memory_fabric.sharing.replica.transport import Member, SpaceState
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
 from memory_fabric.sharing.team.keys import Key
@@ -52,9 +51,7 @@ class Lines(NamedTuple):
 
 
 class GitLog:
-    """The operations of one space in a clone; `transport.Log` describes the methods. `tell` is
-    called with a sentence if lines are refused.
-    """
+    """One space in a clone; see `wire.Log`. `tell` gets a sentence if lines are refused."""
 
     # The maximum number of operations in one commit.
     at_once = 5000
@@ -73,13 +70,13 @@ class GitLog:
         # True if a read operation demands that lines are erased.
         self._is_purged = False
 
-    def state(self) -> SpaceState:
+    def state(self) -> wire.SpaceState:
         """Fetch the branch and return its state; `members` counts the machines that wrote to it."""
         self._tip = self._clone.fetch()
         machines = {path.split("/")[1] for path in self._clone.files(self._tip) if "/" in path}
-        return SpaceState(EPOCH, ME, "owner", len(machines))
+        return wire.SpaceState(EPOCH, ME, "owner", len(machines))
 
-    def members(self) -> Sequence[Member]:
+    def members(self) -> Sequence[wire.Member]:
         return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
@@ -109,8 +106,7 @@ class GitLog:
         since = min((o.made_at[:10] for o in operations), default="")
 
         def changed() -> dict[str, bytes]:
-            files = self._clone.files(self._tip)
-            recent = [path for path in files if _day(path) >= since]
+            recent = [path for path in self._clone.files(self._tip) if _day(path) >= since]
             there = set[str]().union(*self._ids(recent).values())
             return self._appended([line for id_, line in lines.items() if id_ not in there])
 
@@ -145,9 +141,7 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase this machine's operations under these keys and its replaced operations, and ask the
-        other machines to do so, too. The branch restarts without history.
-        """
+        """Erase these keys, and replaced operations, on all machines and in the history."""
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
@@ -307,7 +301,6 @@ class GitLog:
             self._write(lambda: changed(self._lines(self._tip)))
 
     def _line(self, operation: TeamOperation) -> bytes:
-        """Return an operation as an encrypted line. Raises ValueError if it is too long."""
         o = operation
         whole = [o.op_id, o.origin, o.kind, o.made_at, wire.encode(o)]
         return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"

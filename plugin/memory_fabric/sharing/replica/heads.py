@@ -1,8 +1,7 @@
 """Heads, as rows of `team_heads`: operations on a key that were not replaced by other operations.
 
 If they are proved, the user's own operations on a key form one register, on whichever machine they
-were made. The operations of each other member form a register of their own. An unproved operation
-under this user's name counts as another member's.
+were made. Those of each other member form another; an unproved one under this user's name, too.
 """
 
 import json
@@ -20,8 +19,7 @@ OWN = (WAITING, SENT, MINE)
 PAST, UNSENT = "past", "unsent"
 # States of others' operations: in use, kept because they are not readable yet, unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# States of demands to erase a key: own demands that the server has received, and demands of another
-# member to erase an own key, which await the user's answer.
+# States of demands to erase a key: received by the server, and another's, awaiting the user.
 DEMANDED, ASKED = "demanded", "asked"
 # The payload of a waiting operation that the server lost after other machines may have read it.
 AGAIN = "again"
@@ -78,7 +76,7 @@ class Head(NamedTuple):
 
 
 # The fields that a row and its operation have in common.
-_SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
+SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
 _COLUMNS = ", ".join(Head._fields)
 _INSERT = (
     f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({', '.join('?' * len(Head._fields))})"
@@ -111,7 +109,6 @@ def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
 
 
 def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
-    """Delete the `team_heads` rows with these operation ids."""
     c.executemany("DELETE FROM team_heads WHERE op_id = ?", ((id_,) for id_ in op_ids))
 
 
@@ -122,15 +119,8 @@ def current(heads: Iterable[Head]) -> Head | None:
 
 def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
     """Return the row of `team_heads` for an operation that came from the log."""
-    same = {name: getattr(operation, name) for name in _SAME}
+    same = {name: getattr(operation, name) for name in SAME}
     return Head(**same, value=value, state=state, payload=payload, seen=True)
-
-
-def as_operation(head: Head) -> TeamOperation:
-    """Return the operation in a row, without an author if it has not been sent yet."""
-    same = {name: getattr(head, name) for name in _SAME}
-    operation = TeamOperation(**same, value=head.stated)
-    return operation._replace(author="") if head.state in (WAITING, UNSENT) else operation
 
 
 def text_of(value: object) -> str:

@@ -1,7 +1,5 @@
-"""Merging of operations from a shared log into a database, in one transaction.
-
-The heads of a register depend only on which operations were read, not on their order. The heads
-determine what is shown.
+"""Merging of operations from a shared log into a database, in one transaction. The heads of a
+register, which determine what is shown, do not depend on the order in which operations were read.
 """
 
 import json
@@ -9,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memory_fabric import ids
 from memory_fabric.sharing.replica import heads, others, outbox, own, space, statements, wire
 from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.sharing.replica.wire import DISMISSAL, Position, TeamOperation
@@ -23,10 +20,10 @@ SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The numbers of a merge. `applied` operations changed stored rows; `conflicts` are own keys on
-    which the user's machines now differ; `asked` are own keys that another member demands to erase;
-    `unread` operations are kept for later; `refused` ones are unusable. `erased` lists the keys of
-    erased statements of others.
+    """Numbers of a merge: `applied` operations changed stored rows, on `conflicts` own keys the
+    user's machines now differ, another member demands to erase `asked` own keys, `unread`
+    operations are kept for later, `refused` ones are unusable. `erased` lists the keys of others'
+    erased statements.
     """
 
     applied: int = 0
@@ -55,11 +52,10 @@ def merge(
     erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
     """Merge operations in the order of the log and store the new `position`, in one transaction.
-
-    `verified` returns the decrypted operation if it is proved to be this user's own, else None.
-    `owner` is the member who may have others' operations erased. `erase` is called first, with the
-    heads of others that the log erased, to remove their traces (`sharing.team.exchange.erase`).
-    Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
+    `verified` returns the decrypted operation if it is proved to be this user's own. `owner` is the
+    member who may have others' operations erased. First, `erase` is called with the heads that the
+    log erased, to remove their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable,
+    DeadlinePassed, any error of `erase`.
     """
     memory = memory.whole
     parts = [
@@ -87,7 +83,7 @@ def merge(
         for start in range(0, len(parts), SOME):
             batch.take(parts[start : start + SOME])
         if position is not None:
-            space.set_position(c, position)
+            space.note(c, space.POSITION, json.dumps(position))
     keys = tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased)))
     counts = (batch.applied, len(batch.conflicts), batch.asked, batch.unread, batch.refused)
     return Merged(*counts, erased=keys)
@@ -96,17 +92,14 @@ def merge(
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
     """Merge stored operations that have become readable through an update or the user's key."""
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
-    operations = [statements.from_text(head.payload) for head in unread]
-    readable = [
-        o for o in operations if _is_known(o) and (o.kind != wire.SEALED or verified(o) is not None)
-    ]
+    fields = (json.loads(head.payload) for head in unread)
+    operations = (TeamOperation(**o | {"base": tuple(o["base"])}) for o in fields)
+    readable = [o for o in operations if _is_known(o) and (o.kind != wire.SEALED or verified(o))]
     return merge(memory, database, readable, None, verified) if readable else Merged()
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return the stored statements to erase: those of others that a demand in `parts` names, and
-    own ones that this user purged on another machine, even if they were withdrawn before.
-    """
+    """Return the stored statements to erase: those in demands, or purged on another machine."""
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
@@ -118,9 +111,8 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
             continue  # the demand was already merged
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
-        # A row of the graph is kept if another member states it, too. For a record, `erase` checks
-        # the author itself, because another member may have copied the record's id.
-        if demand.key.startswith(wire.key_of_record("")) or len(erasable) == len(theirs):
+        # A row of the graph is kept if another member states it, too. Records are checked later.
+        if demand.key.startswith(wire.key_of(wire.RECORD, "")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
 
@@ -133,7 +125,6 @@ class _Batch:
     ) -> None:
         self._memory, self._kind, self._c, self._tie, self._owner = memory, kind, c, tie, owner
         self._isolated = memory.settings.domains.isolated
-        self._by = others.BY._replace(at=ids.timestamp())
         self.applied = self.asked = self.unread = self.refused = 0
         self.conflicts: set[str] = set()
         self.erased: dict[str, None] = {}
@@ -151,8 +142,7 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Changed keys: `_theirs` are keys of others, `_was` has the replaced heads, and `_mine` has
-        # the previous heads of this user's keys.
+        # Changed keys of others, their replaced heads, and the previous heads of this user's keys.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -166,7 +156,7 @@ class _Batch:
 
     def _blank_purged(self) -> None:
         """Blank own statements that arrived together with their purge, or after the purge."""
-        key_of = {wire.key_of(DISMISSAL, {"of": key}): key for key in self._mine}
+        key_of = {wire.key_of(DISMISSAL, key): key for key in self._mine}
         for name, register in heads.of_keys(self._c, key_of).items():
             purge = heads.current(head for head in register if head.is_own and head.value)
             if purge is None or not purge.stated.get("purged"):
@@ -197,7 +187,7 @@ class _Batch:
         stored = self._ids.get(operation.op_id)
         if not _is_known(part.came) or is_hidden:
             if stored is None:
-                payload = statements.as_text(part.came)
+                payload = json.dumps(part.came._asdict())  # for a later release, or with the key
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
@@ -271,8 +261,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Return True after accepting an unproved operation under this user's name as own, because
-        an equal statement is here: a database was lost and rebuilt from its journal.
+        """Accept an unproved operation under this user's name as own, and return True, if an equal
+        statement is here: a database was lost and rebuilt from its journal.
         """
         if operation.value is None:
             return False
@@ -309,8 +299,8 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Apply a demand to erase a key. A member may erase own statements, an owner those of all
-        members; before this user's statements are erased, the user is asked.
+        """Apply a demand of an author, or of an owner, to erase a key; before own statements, ask
+        the user.
         """
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
@@ -355,17 +345,15 @@ class _Batch:
         self._gone[head.op_id] = None
 
     def _show(self) -> None:
-        """Update the records and the graph to show the current heads of the changed keys."""
         project = self._memory.project.name if self._memory.project else ""
         if self._theirs:
-            changed = {key: self._at(key) for key in self._theirs}
-            others.show(self._c, changed, self._was, project, self._by)
+            others.show(self._c, {key: self._at(key) for key in self._theirs}, self._was, project)
         again: dict[str, None] = {}
         registers = {key: self._own_at(key) for key in self._mine}
         now = {key: heads.current(register) for key, register in registers.items()}
         # Withdrawals come first, so that a merged entity's name can become an alias.
         for key in sorted(now, key=lambda key: bool((head := now[key]) and head.value)):
-            own.show(self._c, self._mine[key], now[key], self._by.at)
+            own.show(self._c, self._mine[key], now[key])
         for key, register in registers.items():
             before, current = self._mine[key], now[key]
             self.conflicts.discard(key)
@@ -375,7 +363,7 @@ class _Batch:
             elif len({head.value for head in register}) > 1:
                 self.conflicts.add(key)
         if again:
-            others.show(self._c, heads.of_keys(self._c, again), {}, project, self._by)
+            others.show(self._c, heads.of_keys(self._c, again), {}, project)
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:

@@ -1,9 +1,7 @@
 """Statements of other members, stored as records of others (docs/decisions/0046), and as rows of
-the graph with the member's name.
+the graph with the member's name and the trust `foreign`, unless the user states the same.
 
-Each observation or relation is stored once. If the user states it, too, the user's row is left
-unchanged; other rows have the member's name and the trust `foreign`. Aliases of other members are
-ignored, because they would redirect this user's statements to another entity.
+Aliases of other members are ignored: they would redirect this user's statements.
 """
 
 import json
@@ -11,15 +9,13 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memory_fabric import models
+from memory_fabric import ids, models, text
 from memory_fabric.models import CONFIRMED, FOR_TEAM, OTHERS, WHEN, Provenance, Record
 from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.sharing.replica.heads import ANY_OF, Head
-from memory_fabric.store import records
+from memory_fabric.store import records, schema
 from memory_fabric.store.operations import others as others_effects
 from memory_fabric.store.operations import rows, tombstones
-from memory_fabric.store.schema import IS_ORPHAN
-from memory_fabric.text import name_key
 
 Said = dict[str, Any]
 BY = Provenance(OTHERS, trust=others_effects.TRUST)
@@ -27,7 +23,14 @@ BY = Provenance(OTHERS, trust=others_effects.TRUST)
 OWNERS = "team owners"
 RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
 # The prefix of all keys of records.
-_OF_RECORDS = wire.key_of_record("")
+_OF_RECORDS = wire.key_of(wire.RECORD, "")
+# Makes another member's entity this user's own if the user's statements refer to it.
+_OWNED = (
+    "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
+    "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id AND o.source <> ?) "
+    "OR EXISTS (SELECT 1 FROM relations AS r "
+    "WHERE entities.id IN (r.source, r.target) AND r.said_by = ''))"
+)
 # The query names its index; without it, the planner would read all rows with this state.
 _CLOSED = (
     "SELECT key FROM team_heads INDEXED BY team_heads_closed WHERE state = 'theirs' "
@@ -36,18 +39,14 @@ _CLOSED = (
 
 
 def show(
-    c: sqlite3.Connection,
-    changed: Mapping[str, Sequence[Head]],
-    was: Mapping[str, Head],
-    project: str,
-    by: Provenance,
+    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], was: Mapping[str, Head], name: str
 ) -> None:
     """Store the statements in the heads of the changed keys, and delete those that no member makes
-    any more. `was` maps keys to replaced heads with their values.
+    any more. `was` maps keys to replaced heads with their values; `name` is the project's.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
-    is_any = bool(of_records) and _show_records(c, of_records, project, by)
-    graph = _Graph(c, by)
+    is_any = bool(of_records) and _show_records(c, of_records, name)
+    graph = _Graph(c)
     for key, register in changed.items():
         if key in of_records:
             continue
@@ -76,12 +75,12 @@ def remove_all(c: sqlite3.Connection) -> None:
     _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
     c.execute("DELETE FROM relations WHERE said_by <> ''")
-    c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {IS_ORPHAN}")
+    c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {schema.IS_ORPHAN}")
     # This user's statements refer to the remaining entities, so these become the user's own.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
-def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provenance) -> None:
+def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
     """Remove the statements of members that are in an isolated domain."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
@@ -90,14 +89,14 @@ def refuse_domains(c: sqlite3.Connection, isolated: Collection[str], by: Provena
             if head.kind == wire.RECORD:
                 _drop(c, [head.key.removeprefix(_OF_RECORDS)])
             else:
-                _Graph(c, by).drop(head)
+                _Graph(c).drop(head)
 
 
 def _show_records(
-    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str, by: Provenance
+    c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], project: str
 ) -> bool:
     """Store or delete the records of the changed keys; return True if any was stored."""
-    stored = _stored(c, changed)
+    stored, by = _stored(c, changed), BY._replace(at=ids.timestamp())
     graves = c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
     row = c.execute("SELECT value FROM meta WHERE key = ?", (OWNERS,)).fetchone()
     owners = frozenset(json.loads(row[0])) if row else frozenset[str]()
@@ -163,9 +162,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show if several members have stated a value under one key. The member
-    shown so far has priority, so that nobody can displace a record by using its id.
-    """
+    """Return the head to show: the author's, so that a copied id displaces no record."""
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]
@@ -183,9 +180,9 @@ def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
 class _Graph:
     """Writes the statements of other members to the graph."""
 
-    def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
-        self._c, self._by = c, by
-        self._guard = tombstones.StatementGuard(c, by)
+    def __init__(self, c: sqlite3.Connection) -> None:
+        self._c, self._by = c, BY._replace(at=ids.timestamp())
+        self._guard = tombstones.StatementGuard(c, self._by)
         self._entities: dict[str, int | None] = {}
 
     def show(self, head: Head) -> None:
@@ -193,25 +190,39 @@ class _Graph:
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
-            show_row, _ = _ACTIONS[head.kind]
-            show_row(self, value, head.shown_author)
+            _SHOWING[head.kind](self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
         """Remove a row that no other member states any more, unless this user states it."""
         value: Said = head.stated
-        if not self._is_stated_itself(head, value):
-            _, drop_row = _ACTIONS[head.kind]
-            drop_row(self, value)
+        if self._is_stated_itself(head, value):
+            return
+        if head.kind == wire.ENTITY:
+            self._remove_orphan(value["name"])
+            # If this user's statements refer to the entity, it now belongs to this user.
+            self._c.execute(_OWNED, (value["name"], OTHERS))
+        elif head.kind == wire.OBSERVATION:
+            # After entities were merged, the name may be an alias of another entity.
+            entity = rows.variant_id(self._c, value["entity"])
+            query = "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?"
+            if entity is not None:
+                self._c.execute(query, (entity, value["text"], OTHERS))
+                self._remove_unstated(value["entity"])
+        else:
+            source, target = (rows.variant_id(self._c, value[end]) for end in ("from", "to"))
+            edge = "source = ? AND type = ? AND target = ?"
+            query = f"DELETE FROM relations WHERE {edge} AND said_by <> ''"
+            self._c.execute(query, (source, value["relationType"], target))
+            for end in ("from", "to"):
+                self._remove_unstated(value[end])
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if the head's text was shortened or sanitised to this row, and so has another
-        key, while another head states exactly this row.
-        """
-        exact = wire.key_of(head.kind, value)
+        """Return True if another head states what the head's text was shortened or cleaned to."""
+        exact = wire.key_in(head.kind, value)
         return exact != head.key and self._is_stated(exact)
 
     def _is_stated(self, key: str) -> bool:
-        return any(head.is_theirs for head in heads.of_keys(self._c, [key]).get(key, ()))
+        return any(head.is_theirs for head in heads.where(self._c, "key = ?", (key,)))
 
     def _show_entity(self, value: Said, author: str) -> None:
         id_ = self._entity(value["name"], value, author, value["type"])
@@ -252,35 +263,6 @@ class _Graph:
                 (author, value["domain"], value["created_at"], *edge),
             )
 
-    def _drop_entity(self, value: Said) -> None:
-        self._remove_orphan(value["name"])
-        # If this user's statements refer to the entity, it now belongs to this user.
-        self._c.execute(
-            "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
-            "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id "
-            "AND o.source <> ?) OR EXISTS (SELECT 1 FROM relations AS r "
-            "WHERE entities.id IN (r.source, r.target) AND r.said_by = ''))",
-            (value["name"], OTHERS),
-        )
-
-    def _drop_observation(self, value: Said) -> None:
-        # After entities were merged, the name may be an alias of another entity.
-        entity = rows.variant_id(self._c, value["entity"])
-        if entity is None:
-            return
-        query = "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?"
-        self._c.execute(query, (entity, value["text"], OTHERS))
-        self._remove_unstated(value["entity"])
-
-    def _drop_relation(self, value: Said) -> None:
-        source, target = (rows.variant_id(self._c, value[end]) for end in ("from", "to"))
-        self._c.execute(
-            "DELETE FROM relations WHERE source = ? AND type = ? AND target = ? AND said_by <> ''",
-            (source, value["relationType"], target),
-        )
-        for end in ("from", "to"):
-            self._remove_unstated(value[end])
-
     def _entity(
         self, name: str, value: Said, author: str, kind: str = rows.UNKNOWN_TYPE
     ) -> int | None:
@@ -288,7 +270,7 @@ class _Graph:
         if name not in self._entities:
             # After entities were merged here, the name may be an alias.
             by_alias = "SELECT entity FROM aliases WHERE key = ?"
-            row = self._c.execute(by_alias, (name_key(name),)).fetchone()
+            row = self._c.execute(by_alias, (text.name_key(name),)).fetchone()
             self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)
         if self._entities[name] is None and not self._guard.refuse_entity(name):
             at = value["created_at"]
@@ -298,7 +280,7 @@ class _Graph:
         return self._entities[name]
 
     def _remove_unstated(self, name: str) -> None:
-        if not self._is_stated(wire.key_of_entity(name)):
+        if not self._is_stated(wire.key_of(wire.ENTITY, name)):
             self._remove_orphan(name)
 
     def _remove_orphan(self, name: str) -> None:
@@ -309,9 +291,7 @@ class _Graph:
             self._entities.pop(name, None)
 
 
-# For each kind of row, the methods that store and delete it.
-_ACTIONS: dict[str, tuple[Callable[[_Graph, Said, str], None], Callable[[_Graph, Said], None]]] = {
-    wire.ENTITY: (_Graph._show_entity, _Graph._drop_entity),
-    wire.OBSERVATION: (_Graph._show_observation, _Graph._drop_observation),
-    wire.RELATION: (_Graph._show_relation, _Graph._drop_relation),
-}
+_SHOWING: dict[str, Callable[[_Graph, Said, str], None]] = {
+    wire.ENTITY: _Graph._show_entity, wire.OBSERVATION: _Graph._show_observation,
+    wire.RELATION: _Graph._show_relation,
+}  # fmt: skip

@@ -1,5 +1,4 @@
 """This user's operations on their way to a shared log: created, listed, acknowledged, refused.
-
 Functions with a database raise StoreUnavailable and DeadlinePassed.
 """
 
@@ -11,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memory_fabric import ids
 from memory_fabric.sharing.replica import heads, others, own, space, wire
-from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.own import Outgoing
 from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
@@ -37,10 +34,7 @@ _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Create waiting operations for changed rows; return their number. Uses no network. No
-    operation is created for a row whose value is already in the log. At most `limit` rows are
-    checked. If an error occurs, the rows before it are committed.
-    """
+    """Create waiting operations for at most `limit` changed rows; return their number."""
     total = 0
     while limit > 0 and space.tie_of(database.connection) is not None:
         with database.transaction() as c:
@@ -64,11 +58,11 @@ def settle_within(
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
     is_private = space.value(c, space.PROVED) == space.PRIVATE
-    outgoing = Outgoing(memory.whole, kind, words=is_private or memory.settings.share_words)
+    outgoing = own.Outgoing(memory.whole, kind, words=is_private or memory.settings.share_words)
     stated = [(row, *outgoing.of(c, row, key)) for row, key in due]
     registers = heads.of_keys(c, [key for _, key, _ in stated])
     batch = _Batch(c, tie)
-    unstated: dict[str, list[Head]] = {}
+    unstated: dict[str, list[heads.Head]] = {}
     for row, key, stated_value in stated:
         value = heads.text_of(stated_value)
         register = [head for head in registers.get(key, ()) if head.kind != PURGE]
@@ -84,7 +78,7 @@ def settle_within(
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
     if unstated:  # show what other members state instead of this user
         project = memory.project.name if memory.project else ""
-        others.show(c, unstated, {}, project, others.BY._replace(at=ids.timestamp()))
+        others.show(c, unstated, {}, project)
     return len(batch.made), len(due)
 
 
@@ -113,18 +107,17 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return the oldest operations that the server has not acknowledged. An operation of kind
-    `purge` demands that the server erases a key: it is passed to the server's erase function
-    instead of being appended, and then acknowledged. The result has either only demands or none,
-    because a demand must not erase later operations.
+    """Return the oldest operations that the server has not acknowledged: either only demands to
+    erase a key (kind `purge`), which the server's `purge` takes, or none, because a demand must not
+    erase later operations.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
-    return [heads.as_operation(head) for head in alike]
+    made = ((head.stated, {name: getattr(head, name) for name in heads.SAME}) for head in alike)
+    return [TeamOperation(**same | {"author": "", "value": value}) for value, same in made]
 
 
 def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
-    """Mark operations as stored by the server."""
     query = (
         "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' END, "
         "payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')"
@@ -142,11 +135,10 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Create demands that the server erases all operations under these own keys; return the number
-    of keys. The keys are also withdrawn on this user's other machines; with `here`, these purge
-    them, too. If a row still exists, for example without some words, `settle` will state it again.
-    A demand precedes the withdrawal, because other members need it to erase their copies. A further
-    demand erases operations that this user replaced earlier.
+    """Create demands that the server erases all operations under these own keys, and those that
+    this user replaced earlier; return the number of keys. With `here`, the user's other machines
+    purge them, too. A row that still exists, for example without some words, will be stated again.
+    A demand precedes the withdrawal, because other members need it to erase their copies.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -182,7 +174,7 @@ class _Batch:
     def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
         self._c, self._tie = c, tie
         self._reading = space.value(c, space.CLOCK)
-        self.made: list[Head] = []
+        self.made: list[heads.Head] = []
 
     def demand(self, key: str) -> None:
         """Create a demand that the server erases a key."""
@@ -190,19 +182,17 @@ class _Batch:
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
         """Make the user's other machines forget, or purge, the statements under a key."""
-        whole = {"of": key, **value}
-        name = wire.key_of(wire.DISMISSAL, whole)
-        register = heads.of_keys(self._c, [name]).get(name, ())
-        self.state(wire.DISMISSAL, name, heads.text_of(whole), register)
+        name = wire.key_of(wire.DISMISSAL, key)
+        register = heads.where(self._c, "key = ?", (name,))
+        self.state(wire.DISMISSAL, name, heads.text_of({"of": key, **value}), register)
 
-    def state(self, kind: str, key: str, value: str, register: Sequence[Head]) -> None:
+    def state(self, kind: str, key: str, value: str, register: Sequence[heads.Head]) -> None:
         """Create an operation that states a value and replaces this user's own heads of the key."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
             if head.is_own or unproved:
-                # A machine may read only this operation, but not the one it replaces. So it also
-                # lists what that operation has replaced.
+                # Also list what the replaced operation replaced: a machine may never read that one.
                 base |= dict.fromkeys((*head.base, head.op_id))
         base.pop(wire.KEPT, None)
         is_gone = kind == wire.RECORD and not value
@@ -221,21 +211,20 @@ class _Batch:
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
 
     def store(self) -> None:
-        """Store the created operations and the last reading of the clock."""
         heads.put(self._c, self.made)
         if self.made:
             space.note(self._c, space.CLOCK, self._reading)
 
-    def _head(self, kind: str, key: str) -> Head:
+    def _head(self, kind: str, key: str) -> heads.Head:
         tie, now_ms = self._tie, time.time_ns() // 1_000_000
         self._reading = wire.reading_after(self._reading, now_ms, tie.origin)
-        head = Head(ids.new_id(), key, tie.member, tie.origin, kind, clock=self._reading)
+        head = heads.Head(ids.new_id(), key, tie.member, tie.origin, kind, clock=self._reading)
         return head._replace(made_at=ids.timestamp(), state=heads.WAITING)
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return up to `limit` changed rows as (kind, key), or all if it is negative. Entities come
-    before statements about them, and a record's successor before the record that it replaces.
+    """Return changed rows as (kind, key): entities before their statements, successors before
+    others.
     """
     due: list[tuple[str, str]] = []
     # One query for each kind, in the order of the primary key, so that nothing is sorted.
@@ -256,17 +245,14 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     space.note(c, space.ISOLATED, now)
     if before not in (now, ""):
         space.mark_all(c)
-        others.refuse_domains(c, isolated, others.BY._replace(at=ids.timestamp()))
+        others.refuse_domains(c, isolated)
         domain = "json_extract(nullif(value, ''), '$.domain')"
-        condition = f"state IN ('sent', 'mine') AND {domain} {heads.ANY_OF}"
-        sent = heads.where(c, condition, (now,))
+        sent = heads.where(c, f"state IN ('sent', 'mine') AND {domain} {heads.ANY_OF}", (now,))
         demand_purge(c, [head.key for head in sent], here=False)
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` create new operations with a proof, which replace everything sent before.
-    Without a proof, this user's other machines treat operations as another member's.
-    """
+    """Make `settle` send everything again with a proof, which this user's other machines need."""
     # No row has the value {}, so each row now differs from what was sent.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:

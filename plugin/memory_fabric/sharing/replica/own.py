@@ -1,4 +1,4 @@
-"""This user's own rows: the values in which they are sent, redacted and without absolute paths, and
+"""This user's own rows: the values in which they are sent, redacted and without absolute paths; and
 operations from the user's other machines, applied as if the user had stated them here.
 """
 
@@ -10,11 +10,9 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
-from memory_fabric import ids, models
-from memory_fabric.errors import FabricError
+from memory_fabric import errors, ids, models
 from memory_fabric.models import FOR_TEAM, OTHERS, QUOTATION, RELEASED, Operation, Record
 from memory_fabric.sharing.replica import heads, wire
-from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store import records, write
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.operations import rows
@@ -42,19 +40,13 @@ _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by
 # For each kind of graph row, the query that finds a row by its identifying names.
 _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
     # An entity that was created for a record is sent separately only if it has aliases.
-    wire.ENTITY: (
-        rows.entities,
-        "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN (SELECT entity FROM aliases))",
-    ),
-    wire.OBSERVATION: (
-        rows.observations,
-        f"e.name = ? AND o.text = ? AND o.record = '' AND o.source <> '{OTHERS}'",
-    ),
-    wire.RELATION: (
-        rows.relations,
-        "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' AND r.said_by = ''",
-    ),
-}
+    wire.ENTITY: (rows.entities, "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN "
+                  "(SELECT entity FROM aliases))"),
+    wire.OBSERVATION: (rows.observations, "e.name = ? AND o.text = ? AND o.record = '' "
+                       f"AND o.source <> '{OTHERS}'"),
+    wire.RELATION: (rows.relations, "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' "
+                    "AND r.said_by = ''"),
+}  # fmt: skip
 # Finds other entities that have this name as an alias.
 _HOLDERS = (
     "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
@@ -66,9 +58,7 @@ class Outgoing:
     """Converts the rows of one database to values that may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words`, values include the user's own words, because they are released or because
-        only this user reads the log.
-        """
+        """With `words`, values include the user's own words, which only this user may read."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
@@ -83,40 +73,37 @@ class Outgoing:
                 is_visible = record.source != OTHERS and record.domain not in self._isolated
                 if is_in_force and is_visible and record.scope == self._scope:
                     value = self._cleaned(value_of(record, words=self._words))
-            return wire.key_of_record(key), value
+            return wire.key_of(kind, key), value
         names = json.loads(key)
         find, condition = _ROWS[kind]
         # A key is a digest of names in the form in which they are sent.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
-        wire_key = wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], plain, strict=True)))
+        wire_key = wire.key_of(kind, *plain)
         for row in find(c, condition, tuple(names)):
             if row["domain"] in self._isolated:
                 continue
-            sent = (*wire.NAMED_BY[kind], "created_at", "domain")
-            value = {field: row[field] for field in sent}
+            value = {field: row[field] for field in (*wire.NAMED_BY[kind], "created_at", "domain")}
             if kind == wire.ENTITY:
-                aliases = [alias for _, alias in row["aliases"]]
-                value |= {"type": row["type"], "aliases": aliases}
+                value |= {"type": row["type"], "aliases": [alias for _, alias in row["aliases"]]}
             if kind == wire.OBSERVATION:
                 value["own"] = {"trust": row["trust"], "source": row["source"]}
             return wire_key, self._cleaned(value)
         return wire_key, None
 
     def _cleaned(self, value: Value) -> Value:
+        """Return a value without secrets, and with short paths in known folders of this machine."""
         free = {name: part for name, part in value.items() if name not in _EXACT}
-        return write.cleaned({**value, **each_text(free, self._without_places)})
 
-    def _without_places(self, text: str) -> str:
-        """Return a text in which absolute paths in known folders of this machine are shortened."""
-        for pattern, instead in self._places if "/" in text or "\\" in text else ():
-            text = pattern.sub(partial(_shortened, instead), text)
-        return text
+        def without_places(text: str) -> str:
+            for pattern, instead in self._places if "/" in text or "\\" in text else ():
+                text = pattern.sub(partial(_shortened, instead), text)
+            return text
+
+        return write.cleaned({**value, **each_text(free, without_places)})
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
-    """Return a record as a value to be sent; with `words`, including the user's own words. Released
-    words, and the condition of a rule for everybody, are separate fields.
-    """
+    """Return a record as a value to be sent; with `words`, also with unreleased user's words."""
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     evidence = record.evidence
@@ -131,9 +118,7 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns for known folders of this machine, deepest first, with their replacements:
-    `.` for the project's folder (paths in it become relative), and `~` for the user's home.
-    """
+    """Return patterns for the project's folder and home, deepest first, with their replacements."""
     settings, project = memory.settings, memory.project
     inside = {project.root, settings.project_dir} if project else set()
     places = {path: "." for folder in inside for path in _spellings(folder)}
@@ -164,35 +149,32 @@ def tombstone_of(key: str) -> str:
     return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
 
 
-def show(c: sqlite3.Connection, before: Head | None, now: Head | None, at: str) -> None:
+def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | None) -> None:
     """Change the row of an own key to the value of its current head, by a logged operation."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
         return
-    say, withdraw = _ACTIONS[head.kind]
     if value is not None:
-        say(_Stated(c, value, at))
+        _SAYING[head.kind](_Stated(c, value))
     elif was is not None:
-        withdraw(_Stated(c, was | {"is_kept": wire.KEPT in head.base}, at))
+        _Stated(c, was | {"is_kept": wire.KEPT in head.base}).withdraw(head.kind)
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return the log's key for a graph row in `team_due` that no longer exists; '' if the row
-    exists, or if its names are changed when they are sent.
-    """
+    """Return the log's key for a due graph row; '' if it exists, or is sent with other names."""
     names = json.loads(key)
     find, condition = _ROWS[kind]
     is_plain = write.cleaned({"": names})[""] == names and not set("/\\") & set("".join(names))
     if not is_plain or any(find(c, condition, tuple(names))):
         return ""
-    return wire.key_of(kind, dict(zip(wire.NAMED_BY[kind], names, strict=True)))
+    return wire.key_of(kind, *names)
 
 
 class _Stated:
     """A statement of this user on another machine, applied here with its provenance from there."""
 
-    def __init__(self, c: sqlite3.Connection, value: Value, at: str) -> None:
+    def __init__(self, c: sqlite3.Connection, value: Value) -> None:
         self.c, self.value = c, value
         own = value.get("own")
         self._own: Value = own if isinstance(own, dict) else {}
@@ -202,7 +184,7 @@ class _Stated:
             trust=trust if trust in models.TRUST_ORDER else "tool",
             # `undo` reverts changes made here, not changes from another machine.
             origin=models.OTHER_MACHINE,
-            at=str(value.get("created_at") or at),
+            at=str(value.get("created_at") or ids.timestamp()),
             domain=str(value.get("domain") or "general"),
         )
 
@@ -216,11 +198,8 @@ class _Stated:
             # Keep the user's words on the machine where they were typed, even if they are not sent.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
-            record = record._replace(
-                session=stored_record.session,
-                agent=stored_record.agent,
-                evidence={**local_evidence, **record.evidence},
-            )
+            record = record._replace(session=stored_record.session, agent=stored_record.agent)
+            record = record._replace(evidence={**local_evidence, **record.evidence})
         # If another machine restored the record, remove its tombstone here.
         buried = list(map(list, self.c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))))
         if buried:
@@ -235,16 +214,10 @@ class _Stated:
             now = {"id": id_, "by": record.superseded_by, "at": record.valid_to, "was": was}
             self._apply("supersede", {"links": [now]})
 
-    def withdraw_record(self) -> None:
-        id_ = self.value["id"]
-        if self.value["is_kept"]:  # the text is not forgotten: others may state it here
-            self._apply("tombstones", {"add": [[id_, 0, self._by.at]], "remove": []})
-        self._apply("forget", {"ids": [id_]})
-
     def dismiss(self) -> None:
         """Forget the statements of others under a key, and refuse them in the future."""
         key = self.value["of"]
-        for head in heads.of_keys(self.c, [key]).get(key, ()):
+        for head in heads.where(self.c, "key = ?", (key,)):
             said = head.stated or {}
             if head.kind == wire.RECORD:
                 self._apply("forget", {"ids": [said.get("id", "")]})
@@ -255,12 +228,6 @@ class _Stated:
                 self._apply("forget", {"ids": [], "deletions": [texts]})
         buried = [tombstone_of(key), self.value.get("key", 0), self._by.at]
         self._apply("tombstones", {"add": [buried], "remove": []})
-
-    def readmit(self) -> None:
-        """Remove the tombstone of others' forgotten statements, to accept them again."""
-        id_ = (tombstone_of(self.value["of"]),)
-        buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
-        self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
 
     def say_entity(self) -> None:
         name, kind = self.value["name"], self.value["type"]
@@ -284,20 +251,12 @@ class _Stated:
 
     def _rank(self, name: str) -> tuple[str, str]:
         """Return the sort key of the last statement that this user made about an entity."""
-        key = wire.key_of_entity(name)
-        register = heads.of_keys(self.c, [key]).get(key, ())
-        head = heads.current(one for one in register if one.is_own)
-        return head.order if head is not None else ("", "")
+        register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
+        return max((head.order for head in register if head.is_own), default=("", ""))
 
     def _change_aliases(self, change: str, name: str, aliases: Collection[str]) -> None:
         if aliases:
             self._apply(change, {"entity": name, "aliases": sorted(aliases)})
-
-    def withdraw_entity(self) -> None:
-        self._apply("remove_orphans", {"entityNames": [self.value["name"]]})
-        # If local statements keep the entity, it is due to be sent again.
-        present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
-        self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (self.value["name"],))
 
     def say_observation(self) -> None:
         name = self.value["entity"]
@@ -313,29 +272,42 @@ class _Stated:
             (*changed, rows.entity_id(self.c, name), self.value["text"], OTHERS),
         )
 
-    def withdraw_observation(self) -> None:
-        name = self.value["entity"]
-        deletions = [{"entityName": name, "observations": [self.value["text"]]}]
-        self._apply("delete_observations", {"deletions": deletions})
-        self._remove_if_unsaid(name)
-
     def say_relation(self) -> None:
         edge = {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
         self._apply("create_relations", {"relations": [edge]})
 
-    def withdraw_relation(self) -> None:
-        edge = {name: self.value[name] for name in wire.NAMED_BY[wire.RELATION]}
-        self._apply("delete_relations", {"relations": [edge]})
-        for end in ("from", "to"):
-            self._remove_if_unsaid(self.value[end])
+    def withdraw(self, kind: str) -> None:
+        """Withdraw the statement, which is of this kind, as if the user had done so here."""
+        value = self.value
+        if kind == wire.RECORD:
+            if value["is_kept"]:  # the text is not forgotten: others may state it here
+                self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
+            self._apply("forget", {"ids": [value["id"]]})
+        elif kind == wire.ENTITY:
+            self._apply("remove_orphans", {"entityNames": [value["name"]]})
+            # If local statements keep the entity, it is due to be sent again.
+            present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
+            self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (value["name"],))
+        elif kind == wire.OBSERVATION:
+            deletions = [{"entityName": value["entity"], "observations": [value["text"]]}]
+            self._apply("delete_observations", {"deletions": deletions})
+            self._remove_if_unsaid(value["entity"])
+        elif kind == wire.RELATION:
+            edge = {name: value[name] for name in wire.NAMED_BY[wire.RELATION]}
+            self._apply("delete_relations", {"relations": [edge]})
+            for end in ("from", "to"):
+                self._remove_if_unsaid(value[end])
+        else:  # others' statements that were dismissed are accepted again
+            id_ = (tombstone_of(value["of"]),)
+            buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
+            self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
 
     def _create_entity(self, name: str, kind: str, **more: Any) -> None:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
         """Remove an entity that was withdrawn earlier, if this was the last statement about it."""
-        key = wire.key_of_entity(name)
-        register = heads.of_keys(self.c, [key]).get(key, ())
+        register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})
 
@@ -345,17 +317,15 @@ class _Stated:
         self.c.execute("SAVEPOINT said")
         try:
             write.apply_within(self.c, operation)
-        except FabricError:
+        except errors.FabricError:
             self.c.execute("ROLLBACK TO said")
         finally:
             self.c.execute("RELEASE said")
 
 
-# For each kind of value, the methods that apply and withdraw it.
-_ACTIONS: dict[str, tuple[Callable[[_Stated], None], Callable[[_Stated], None]]] = {
-    wire.RECORD: (_Stated.say_record, _Stated.withdraw_record),
-    wire.ENTITY: (_Stated.say_entity, _Stated.withdraw_entity),
-    wire.OBSERVATION: (_Stated.say_observation, _Stated.withdraw_observation),
-    wire.RELATION: (_Stated.say_relation, _Stated.withdraw_relation),
-    wire.DISMISSAL: (_Stated.dismiss, _Stated.readmit),
-}
+# For each kind of value, the method that applies it.
+_SAYING: dict[str, Callable[[_Stated], None]] = {
+    wire.RECORD: _Stated.say_record, wire.ENTITY: _Stated.say_entity,
+    wire.OBSERVATION: _Stated.say_observation, wire.RELATION: _Stated.say_relation,
+    wire.DISMISSAL: _Stated.dismiss,
+}  # fmt: skip

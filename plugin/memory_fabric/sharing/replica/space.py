@@ -1,7 +1,5 @@
 """The link of a database to a space of a shared log: the user's name as a member, the position in
-the log, and questions to the user about demands to erase own statements and about conflicts.
-
-Functions with a database raise StoreUnavailable and DeadlinePassed.
+the log, and questions to the user. Functions raise StoreUnavailable and DeadlinePassed.
 """
 
 import json
@@ -9,11 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory_fabric import ids
-from memory_fabric.models import OTHERS
+from memory_fabric import ids, models
 from memory_fabric.sharing.replica import heads, others, wire
-from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.store.database import Database
 from memory_fabric.store.schema import TEAM_SPACE
 
@@ -28,8 +23,6 @@ _DIFFERING = (
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# The fields of `Counts` that are the number of operations in the state of the same name.
-_COUNTED = (heads.WAITING, heads.UNSENT, heads.UNREAD, heads.REFUSED, heads.ASKED)
 # Select the rows that may be sent, as (kind, key) for `team_due`; `settle` checks each of them.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
@@ -52,11 +45,10 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The state of a linked database in numbers. Rows are `due` to be sent. Operations are
-    `waiting` for the server, refused by it (`unsent`), `unread` until a later release or a key can
-    read them, or unusable (`refused`). `conflicts` counts the keys on which the user's machines
-    differ, `asked` the own keys that another member demands to erase. `records` counts the records
-    of each other member; `oldest` is the time of the oldest waiting operation.
+    """Numbers of a linked database: rows `due` to be sent; operations `waiting` for the server,
+    refused by it (`unsent`), `unread` until a later release or a key can read them, or unusable
+    (`refused`); keys with `conflicts` between the user's machines; own keys that others `asked` to
+    erase; `records` of each other member. `oldest` is the time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -80,9 +72,7 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which the user's machines differ: the text that is shown, and the other texts. An
-    empty text means that the statement was withdrawn. `at` is the time of the shown operation.
-    """
+    """A key on which the user's machines differ: their texts, "" if withdrawn."""
 
     key: str
     shown: str
@@ -91,10 +81,9 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Link a database to a space; return False if it is already linked to this space. All rows that
-    may be sent are then due. Read the log before calling `settle`, so that earlier operations of
-    this user (from a lost or restored database) are known. `origin` is an id of this machine that
-    should outlive its databases.
+    """Link a database to a space; return False if it was linked before. All rows that may be sent
+    are then due, so first read the log, for earlier operations of this user (from a lost database).
+    `origin` is an id of this machine that should outlive its databases.
     """
     before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
@@ -129,23 +118,16 @@ def tie_of(c: sqlite3.Connection) -> Tie | None:
     return space_tie if space_tie.space else None
 
 
-def position(database: Database) -> Position:
+def position(database: Database) -> wire.Position:
     """Return the position up to which this database has read the log."""
     stored = value(database.connection, POSITION)
-    return Position(*json.loads(stored)) if stored else Position()
-
-
-def set_position(c: sqlite3.Connection, to: Position) -> None:
-    """Store the position up to which this database has read the log."""
-    note(c, POSITION, json.dumps(list(to)))
+    return wire.Position(*json.loads(stored)) if stored else wire.Position()
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read the log from its beginning and resend all of this user's
-    operations, because the log was reset or moved.
-    """
+    """Make the next exchange read and resend everything, because the log was reset or moved."""
     with database.transaction() as c:
-        set_position(c, Position(epoch))
+        note(c, POSITION, json.dumps(wire.Position(epoch)))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         states = (heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED)
         c.execute(
@@ -153,8 +135,7 @@ def forget_position(database: Database, epoch: int) -> None:
             "END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.AGAIN, *states),
         )
-        # The demand to erase a key, which is now sent again, erases everything that the log has
-        # under the key. Statements made after the first demand get new ids, and so are sent again.
+        # Demands that are sent again erase later statements, too; these are sent again as new ones.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -181,21 +162,11 @@ def counts(database: Database) -> Counts:
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h INDEXED BY team_heads_by_key "
         "WHERE h.key = 'r:' || r.id AND h.state = ?) "
         "GROUP BY author ORDER BY count(*) DESC, author",
-        (OTHERS, heads.THEIRS),
+        (models.OTHERS, heads.THEIRS),
     )
-    return Counts(
-        due=due,
-        conflicts=conflicts,
-        records=tuple((str(author or ""), number) for author, number in records),
-        oldest=oldest or "",
-        **{state: states.get(state, 0) for state in _COUNTED},
-    )
-
-
-def number_of(database: Database, state: str) -> int:
-    """Return the number of operations in one state (see `heads`); this is cheaper than `counts`."""
-    row = database.row("SELECT count(*) FROM team_heads WHERE state = ?", (state,))
-    return int(row[0]) if row else 0
+    by_author = tuple((str(author or ""), number) for author, number in records)
+    in_state = {state: number for state, number in states.items() if state in Counts._fields}
+    return Counts(due, conflicts=conflicts, records=by_author, oldest=oldest or "", **in_state)
 
 
 def asked(database: Database) -> list[Asked]:
@@ -229,8 +200,7 @@ def conflicts(database: Database) -> list[Conflict]:
     return conflicting
 
 
-def _text_of(head: Head | None) -> str:
-    """Return an operation's statement as a short text; '' if the operation is a withdrawal."""
+def _text_of(head: heads.Head | None) -> str:
     value = (head.stated if head is not None else None) or {}
     for names in (("what",), ("entity", "text"), ("from", "relationType", "to"), ("name",)):
         if all(name in value for name in names):
@@ -239,7 +209,6 @@ def _text_of(head: Head | None) -> str:
 
 
 def mark_all(c: sqlite3.Connection) -> None:
-    """Mark all rows that may be sent as due."""
     for rows in _TRAVELLING:
         c.execute(f"INSERT OR IGNORE INTO team_due {rows}")
 
@@ -252,7 +221,7 @@ def set_owners(database: Database, names: Iterable[str], project: str) -> None:
     with database.transaction() as c:
         note(c, others.OWNERS, owners)
         rules = heads.of_keys(c, {head.key for head in heads.where(c, others.RULES)})
-        others.show(c, rules, {}, project, others.BY._replace(at=ids.timestamp()))
+        others.show(c, rules, {}, project)
 
 
 def value(c: sqlite3.Connection, key: str) -> str:
@@ -262,5 +231,4 @@ def value(c: sqlite3.Connection, key: str) -> str:
 
 
 def note(c: sqlite3.Connection, key: str, text: str) -> None:
-    """Set the value of a key in the table `meta`."""
     c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text))

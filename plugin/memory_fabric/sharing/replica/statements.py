@@ -1,19 +1,16 @@
 """Validation of operations: their statements are limited in length and cleaned of secrets."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from memory_fabric.redaction.redact import may_hold_secret
 from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-# Maximum lengths of names (of entities, types and relations) and of observations; sharing by git
-# has the same limits for parts and texts of records.
+# Maximum lengths of names (of entities, types and relations) and of observations.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
@@ -24,7 +21,7 @@ _DIGEST_CHARS = 64
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
 
 
-def problem(operation: TeamOperation) -> str:
+def problem(operation: wire.TeamOperation) -> str:
     """Return the reason why an operation is malformed, or ''."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
@@ -44,14 +41,11 @@ def problem(operation: TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another member's statement in the form to be stored; None if it does not fit its key.
-    A record has the same fields as in sharing by git (`claims_read.record_of`).
-    """
+    """Return another member's statement in the form to be stored; None if it has another key."""
     stated = _READERS[kind](value)
-    if stated is None or wire.key_of(kind, value) != key:
+    if stated is None or wire.key_in(kind, value) != key:
         return None
-    # Search all texts of a statement at once, because most have no sign of a secret or a code
-    # block.
+    # Search all texts at once, because most statements have no sign of a secret or a code block.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:
@@ -63,19 +57,8 @@ def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
 def own_fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
     """Return this user's statement from another machine, redacted; None if its key is wrong."""
     as_team = {**value, "scope": "team"} if value.get("scope") == "user" else value
-    is_whole = _READERS[kind](as_team) is not None and wire.key_of(kind, value) == key
+    is_whole = _READERS[kind](as_team) is not None and wire.key_in(kind, value) == key
     return write.cleaned(value) if is_whole else None
-
-
-def as_text(operation: TeamOperation) -> str:
-    """Return an operation as JSON, which a later release or a machine with the key can read."""
-    return json.dumps(operation._asdict() | {"base": list(operation.base)})
-
-
-def from_text(text: str) -> TeamOperation:
-    """Return the operation that `as_text` converted to JSON."""
-    whole = json.loads(text)
-    return TeamOperation(**whole | {"base": tuple(whole["base"])})
 
 
 def _texts(parts: Iterable[Any]) -> Iterator[str]:
@@ -97,14 +80,9 @@ def _record(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _entity(value: Mapping[str, Any]) -> Fields | None:
-    aliases = value.get("aliases")
-    some = aliases[:MAX_ALIASES] if isinstance(aliases, list) else []
-    return _row(
-        value,
-        name=_name(value.get("name")),
-        type=_name(value.get("type")),
-        aliases=[alias for alias in map(_name, some) if alias],
-    )
+    stated, kind = value.get("aliases"), _name(value.get("type"))
+    some = map(_name, stated[:MAX_ALIASES] if isinstance(stated, list) else ())
+    return _row(value, name=_name(value.get("name")), type=kind, aliases=list(filter(None, some)))
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
@@ -119,16 +97,14 @@ def _name(value: object) -> str:
     return claims_read.plain_text(value, MAX_NAME_CHARS)
 
 
+def _observation(value: Mapping[str, Any]) -> Fields | None:
+    text = claims_read.plain_text(value.get("text"), MAX_TEXT_CHARS)
+    return _row(value, entity=_name(value.get("entity")), text=text)
+
+
 _READERS: dict[str, Callable[[Mapping[str, Any]], Fields | None]] = {
-    wire.RECORD: _record,
-    wire.ENTITY: _entity,
-    wire.OBSERVATION: lambda value: _row(
-        value,
-        entity=_name(value.get("entity")),
-        text=claims_read.plain_text(value.get("text"), MAX_TEXT_CHARS),
-    ),
+    wire.RECORD: _record, wire.ENTITY: _entity, wire.OBSERVATION: _observation,
     wire.RELATION: lambda value: _row(
-        value, **{name: _name(value.get(name)) for name in wire.NAMED_BY[wire.RELATION]}
-    ),
+        value, **{name: _name(value.get(name)) for name in wire.NAMED_BY[wire.RELATION]}),
     wire.DISMISSAL: lambda value: dict(value) if isinstance(value.get("of"), str) else None,
-}
+}  # fmt: skip

@@ -12,8 +12,9 @@ The payload in the log is JSON, with a `value` or, for the user's own machines o
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 
 # The payload version that this release writes; newer payloads are kept until a release reads them.
 FORM = 1
@@ -38,15 +39,16 @@ KEPT = "00000000-0000-0000-0000-000000000000"
 # The numbers of characters of the time, the counter and the machine in a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _READING = TIME_DIGITS + COUNTER_DIGITS
+# The role of a member who may add and remove members.
+OWNER = "owner"
 
 
 class TeamOperation(NamedTuple):
-    """One operation in a shared log.
-
-    `origin` is the id of a machine; `author` is the member's name, which the server sets ('' before
-    the operation is sent). `value` is None if the author withdraws the statement. `clock` sorts
-    concurrent operations; times are ISO 8601 UTC. `proof` shows the user's machines that the
-    operation is the user's own; `sealed` is the encrypted value if only these machines may read it.
+    """One operation in a shared log. `origin` is the id of a machine; `author` is the member's
+    name, which the server sets ('' before). `value` is None if the author withdraws the statement.
+    `clock` sorts concurrent operations; times are ISO 8601 UTC. `proof` shows the user's machines
+    that the operation is the user's own; `sealed` is the encrypted value if only these machines may
+    read it.
     """
 
     op_id: str
@@ -64,9 +66,8 @@ class TeamOperation(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in a shared log, up to which all operations were read. `last` is the id of the
-    last one read, `seq` its number, and `tx` the transaction that added it. `epoch` counts the
-    moves of the log to other servers.
+    """The position in a shared log up to which operations were read: the id of the `last` one, its
+    number `seq`, and its transaction `tx`. `epoch` counts the moves of the log to other servers.
     """
 
     epoch: int = 0
@@ -75,42 +76,25 @@ class Position(NamedTuple):
     last: str = ""
 
 
-def key_of_record(id_: str) -> str:
-    """Return the key that identifies a record in the log."""
-    return f"r:{id_}"
-
-
-def key_of_entity(name: str) -> str:
-    """Return the key that identifies an entity in the log."""
-    return key_of(ENTITY, {"name": name})
-
-
-def key_of_observation(name: str, text: str) -> str:
-    """Return the key that identifies one observation of an entity in the log."""
-    return key_of(OBSERVATION, {"entity": name, "text": text})
-
-
-def key_of_relation(source: str, kind: str, target: str) -> str:
-    """Return the key that identifies a relation in the log."""
-    return key_of(RELATION, {"from": source, "relationType": kind, "to": target})
-
-
-def key_of(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the key of a kind of value; '' if one of the fields that identify it is not a text."""
-    names = [value[name] for name in NAMED_BY[kind]]
+def key_of(kind: str, *names: Any) -> str:
+    """Return the log's key for what these names identify (see NAMED_BY); '' if one is no text."""
     if not _are_texts(names):
         return ""
     if kind == RECORD:
-        return key_of_record(names[0])
+        return f"r:{names[0]}"
     digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
     return f"{PREFIXES[kind]}:{digest}"
 
 
+def key_in(kind: str, value: Mapping[str, Any]) -> str:
+    """Return the log's key for a value of this kind, like `key_of`."""
+    return key_of(kind, *(value[name] for name in NAMED_BY[kind]))
+
+
 def reading_after(last: str, now_ms: int, origin: str) -> str:
-    """Return a reading of a hybrid logical clock (Kulkarni et al., 2014) that is later than `last`.
-    Readings are strings that sort one user's operations: the time in milliseconds, a counter within
-    the millisecond, and the machine. Each reading is later than all earlier ones, even if the
-    computer's clock was set back. `last` may be empty.
+    """Return a reading of a hybrid logical clock (Kulkarni et al., 2014) that is later than `last`,
+    even if the computer's clock was set back. Readings sort one user's operations as strings: the
+    time in milliseconds, a counter within the millisecond, and the machine. `last` may be empty.
     """
     time_ms = counter = 0
     if is_reading(last):
@@ -126,7 +110,6 @@ def reading_after(last: str, now_ms: int, origin: str) -> str:
 
 
 def is_reading(text: object) -> bool:
-    """Return True if a text has the form of a reading of the clock."""
     if not isinstance(text, str) or len(text) != _READING + ORIGIN_CHARS:
         return False
     return not text[:_READING].strip("0123456789abcdef")
@@ -186,3 +169,69 @@ def _is_deep(value: object) -> bool:
 
 def _are_texts(values: Collection[object]) -> bool:
     return all(isinstance(value, str) for value in values)
+
+
+class Holder(NamedTuple):
+    """An unfinished transaction that blocks other writers to a space. `pid` is None if it is
+    prepared, `age_s` if this role may not see its age.
+    """
+
+    pid: int | None
+    user: str
+    application: str
+    age_s: float | None
+
+
+class SpaceState(NamedTuple):
+    """A space as the caller sees it. `role` is "owner" or "member"; `members` counts both."""
+
+    epoch: int
+    member: str
+    role: str
+    members: int
+    held_by: Holder | None = None
+
+
+class Member(NamedTuple):
+    """A member of a space; `seen_at` is the hour in which the member last read the log."""
+
+    name: str
+    role: str
+    added_at: datetime
+    removed_at: datetime | None
+    seen_at: datetime | None
+
+
+class Log(Protocol):
+    """The operations of one space (sharing.server, sharing.remote). Methods raise TeamError."""
+
+    # The maximum number of operations in one push or pull.
+    at_once: int
+
+    def state(self) -> SpaceState:
+        """Return the present state of the space."""
+
+    def members(self) -> Sequence[Member]:
+        """Return the current and former members of the space."""
+
+    def holds(self, position: Position) -> bool:
+        """Return False if the log lacks what was read up to this position, because it was reset."""
+
+    def has(self, op_ids: Collection[str]) -> set[str]:
+        """Return those of the ids whose operations the log has, or had until they were replaced."""
+
+    def push(
+        self,
+        operations: Sequence[TeamOperation],
+        refused: Callable[[str, str], object] | None = None,
+    ) -> list[str]:
+        """Append operations; return accepted ids, and call `refused(id, reason)` for others."""
+
+    def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
+        """Return operations after a position, and the new position; at the end it is the same."""
+
+    def purge(self, keys: Collection[str]) -> int:
+        """Erase the statements under these keys, and log the purge; return how many were erased."""
+
+    def compact(self) -> int:
+        """Erase operations that were replaced long ago; return their number."""

@@ -1,24 +1,24 @@
-"""Connections to the PostgreSQL server of a shared log. An address that contains a password is
-refused, and so is an unencrypted connection to another machine.
+"""Connections to the PostgreSQL server of a shared log, without passwords in the address, and
+encrypted to other machines; and the version of the schema that a server has.
 """
 
 import configparser
 import ipaddress
 import logging
 import os
+from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, TypeAlias
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team import errors
-from memory_fabric.sharing.team.errors import BadAddress
+from memory_fabric.sharing.team.errors import BadAddress, UnfitServer
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_VERSION = 140000
-# libpq always waits for at least two seconds.
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
@@ -27,32 +27,19 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
 
-def connect(
-    dsn: str,
-    *,
-    timeout_s: int = CONNECT_TIMEOUT_S,
-    insecure: bool = False,
-    application: str = "memory-fabric",
-) -> Connection:
-    """Connect to the server as libpq does; raise TeamError with a remedy if that fails. The
-    connection commits each statement separately and prepares no statements, so that it also works
-    through a connection pooler (PgBouncer).
+def connect(dsn: str, *, insecure: bool = False, application: str = "memory-fabric") -> Connection:
+    """Connect to the server as libpq does; raise TeamError with a remedy if that fails. Each
+    statement is committed, and none is prepared, so that a connection pooler (PgBouncer) works,
+    too.
     """
     conninfo = checked(dsn, insecure=insecure)
     with translated(f"Cannot connect to {shown(dsn)}"):
         connection: Connection = psycopg.connect(
-            conninfo,
-            autocommit=True,
-            prepare_threshold=None,
-            connect_timeout=max(2, timeout_s),
-            application_name=application,
-            client_encoding="UTF8",
+            conninfo, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_TIMEOUT_S,
+            application_name=application, client_encoding="UTF8",
             # A lost connection is noticed within half a minute, even while waiting for a reply.
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=3,
-            tcp_user_timeout=30_000,
-        )
+            keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
+        )  # fmt: skip
     try:
         expect_version(connection.info.server_version)
     except BaseException:
@@ -62,20 +49,19 @@ def connect(
 
 
 def expect_version(version: int) -> None:
-    """Raise ServerTooOld if the server's version number (150004 for 15.4) is below the minimum."""
+    """Raise UnfitServer if the server's version number (150004 for 15.4) is below the minimum."""
     if version < OLDEST_VERSION:
         text = f"The server is PostgreSQL {version // 10000}."
         remedy = f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer."
-        raise errors.ServerTooOld(text, remedy=remedy)
+        raise UnfitServer(text, remedy=remedy)
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
-    """Return the connection string to use. Raises BadAddress if the given one is not acceptable.
-    Unless `insecure`, connections to other hosts must be encrypted: `sslmode` is added if it is not
-    set anywhere, and a setting that allows unencrypted connections is refused.
+    """Return the connection string to use. Unless `insecure`, connections to other hosts must be
+    encrypted: `sslmode` is added if it is set nowhere. Raises BadAddress.
     """
     if _parsed(dsn).get("password"):
-        raise errors.DsnHoldsPassword(
+        raise BadAddress(
             "The address holds a password.",
             remedy="Take it out of the address and keep it where libpq looks: ~/.pgpass (mode "
             "0600), a service in ~/.pg_service.conf, or PGPASSFILE, PGSERVICE, PGPASSWORD.",
@@ -90,7 +76,7 @@ def checked(dsn: str, *, insecure: bool = False) -> str:
     if mode not in ENCRYPTED:
         text = f"sslmode={mode} may send everything to {settings.get('host')} unencrypted."
         remedy = "Use sslmode=require or verify-full, or say --insecure on purpose."
-        raise errors.Unencrypted(text, remedy=remedy)
+        raise BadAddress(text, remedy=remedy)
     return dsn
 
 
@@ -118,9 +104,7 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings. Those in the address have priority over those of its service (from
-    the first service file that defines it, as in libpq), and these over environment variables.
-    """
+    """Return libpq's settings: the address's, else its service's, else those in variables."""
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
     service = stated.get("service") or os.environ.get("PGSERVICE")
@@ -156,3 +140,41 @@ def _is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def schema_steps() -> dict[int, Traversable]:
+    """Map the number of each step of the schema to its SQL file, oldest first."""
+    folder = resources.files("memory_fabric.sharing.server") / "schema"
+    files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
+    return dict(sorted(files.items()))
+
+
+def applied_steps(connection: Connection) -> set[int]:
+    """Return the numbers of the steps applied to the database; none if it has no schema."""
+    row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
+    if row is None or row[0] is None:
+        return set()
+    rows = connection.execute("SELECT version FROM memory_fabric.schema_version").fetchall()
+    return {row[0] for row in rows}
+
+
+def expect_schema(connection: Connection) -> None:
+    """Raise UnfitServer if the schema does not match this release."""
+    steps_there = applied_steps(connection)
+    if not steps_there:
+        text = f"The database {connection.info.dbname} holds no shared log."
+        remedy = "Run `memory-fabric team init` with a role that may create a schema."
+        raise UnfitServer(text, remedy=remedy)
+    missing = schema_steps().keys() - steps_there
+    if missing:
+        text = f"The schema of the shared log lacks step {min(missing)} of this release."
+        raise UnfitServer(text, remedy="Ask its owner to run `memory-fabric team init`.")
+    expect_known_steps(steps_there)
+
+
+def expect_known_steps(there: set[int]) -> None:
+    """Raise UnfitServer if this release does not know one of the applied steps."""
+    known = schema_steps().keys()
+    if unknown := there - known:
+        text = f"The shared log has schema {max(unknown)}; this release knows {max(known)}."
+        raise UnfitServer(text, remedy="Update memory-fabric on this machine.")

@@ -8,12 +8,9 @@ from typing import LiteralString, TypeAlias
 import psycopg
 
 from memory_fabric.sharing.replica import wire
-from memory_fabric.sharing.replica.transport import Holder, Member, SpaceState
-from memory_fabric.sharing.replica.wire import Position, TeamOperation
-from memory_fabric.sharing.server import versions
-from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team.errors import NotAMember, ServerMoved
+from memory_fabric.sharing.replica.wire import Holder, Member, Position, SpaceState, TeamOperation
+from memory_fabric.sharing.server import connect, translate
+from memory_fabric.sharing.team.errors import NotAMember, UnfitServer
 
 STATEMENT_LIMIT_S = 30
 # The time limit for a purge or a compaction in seconds; it may have to read the whole space.
@@ -39,8 +36,7 @@ DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Sequence numbers are assigned under a lock on the space, held until the commit. So no row can
-# appear later with a lower number than a row that was already read.
+# Sequence numbers are assigned under a lock until the commit, so no row appears below a read one.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -80,8 +76,7 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# A space's row has the id of the transaction that locked the row last. While that transaction runs,
-# every role can see the lock on its id, but only some roles can see when it began.
+# A space's row has the id of the transaction that locked it last; every role sees the id's lock.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -96,22 +91,20 @@ Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space, over one connection. `transport.Log` describes the methods."""
+    """The operations of one space, over one connection. `wire.Log` describes the methods."""
 
     at_once = PUSH_BATCH
 
     def __init__(
-        self, connection: Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
+        self, connection: connect.Connection, space: str, *, limit_s: float = STATEMENT_LIMIT_S
     ) -> None:
-        self.connection = connection
-        self.space = space
-        self._limit_s = limit_s
+        self.connection, self.space, self._limit_s = connection, space, limit_s
         self._seen_at_s = -SEEN_EVERY_S
 
     def state(self) -> SpaceState:
-        """Return the state of the space. Raises NotAMember, ServerMoved, and schema errors."""
+        """Return the state of the space. Raises NotAMember, UnfitServer."""
         with self._asking("Cannot read the state of the shared log"):
-            versions.expect(self.connection)
+            connect.expect_schema(self.connection)
             row = self.connection.execute(STATE, (self.space,)).fetchone()
             holder = self.connection.execute(HOLDER, (self.space,)).fetchone()
         if row is None:
@@ -119,11 +112,11 @@ class SharedLog:
         epoch, role, same_cluster, member, members = row
         if not same_cluster:
             text = "The shared log was restored into another PostgreSQL cluster."
-            raise ServerMoved(text, remedy="Ask its owner to run `memory-fabric team init` once.")
+            raise UnfitServer(text, remedy="Ask its owner to run `memory-fabric team init` once.")
         return SpaceState(epoch, member, role, members, Holder(*holder) if holder else None)
 
     def members(self) -> list[Member]:
-        with translated("Cannot list the members"):
+        with translate.translated("Cannot list the members"):
             rows = self.connection.execute(MEMBERS, (self.space,)).fetchall()
         return [Member(*row) for row in rows]
 
@@ -141,15 +134,19 @@ class SharedLog:
                 refuse(operation.op_id, str(error))
         op_ids: list[str] = []
         with self._translated("Cannot append to the shared log"):
-            for batch in _batches(rows):
-                op_ids += self._push_batch(batch, refuse)
+            begin = size = 0
+            for place, (_, payload) in enumerate(rows):
+                if place - begin == PUSH_BATCH or size > PUSH_BYTES:
+                    op_ids += self._push_batch(rows[begin:place], refuse)
+                    begin, size = place, 0
+                size += len(payload)
+            op_ids += self._push_batch(rows[begin:], refuse) if rows else []
         return op_ids
 
     def pull(
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
         """Return the operations after a position, oldest first, and the position of the last row.
-
         Replaced and erased operations are left out, so all operations from the beginning are a
         snapshot. A position in another epoch counts as the beginning. At most `limit` rows are
         read, and no more after `max_bytes` of payload. Invalid rows are skipped, so the end of the
@@ -174,8 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # After a restore, an operation that was sent again may follow others that were not read
-        # here. Therefore its transaction id must match, too, not only its own id.
+        # The transaction must match, too: after a restore, operations sent again have other places.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -184,9 +180,7 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the caller's operations under these keys, or everybody's if the caller is an owner;
-        log the purge.
-        """
+        """Erase the operations under these keys: the caller's own or, for an owner, all."""
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
@@ -214,8 +208,7 @@ class SharedLog:
                 refuse(rows[0][0].op_id, error.diag.message_primary or str(error))
                 return []
             half = len(rows) // 2
-            first = self._push_batch(rows[:half], refuse)
-            return first + self._push_batch(rows[half:], refuse)
+            return self._push_batch(rows[:half], refuse) + self._push_batch(rows[half:], refuse)
         for operation, _ in rows:
             if operation.op_id not in op_ids:
                 refuse(operation.op_id, "another member's operation has this id")
@@ -244,7 +237,7 @@ class SharedLog:
     @contextmanager
     def _translated(self, doing: str) -> Iterator[None]:
         """Translate the driver's errors; report a missing privilege as NotAMember."""
-        with translated(doing):
+        with translate.translated(doing):
             try:
                 yield
             except psycopg.errors.InsufficientPrivilege:
@@ -252,25 +245,12 @@ class SharedLog:
 
     @contextmanager
     def _transaction(self, limit_s: float = 0) -> Iterator[None]:
-        """Open a transaction with time limits for each statement and for each wait on a lock."""
         limits = [f"{round(1000 * s)}ms" for s in (limit_s or self._limit_s, self._limit_s)]
         with self.connection.transaction():
             self.connection.execute(LIMIT, limits)
             yield
 
 
-def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield the rows in batches of at most PUSH_BATCH rows and about PUSH_BYTES bytes."""
-    begin = size = 0
-    for place, (_, payload) in enumerate(rows):
-        if place - begin == PUSH_BATCH or size > PUSH_BYTES:
-            yield rows[begin:place]
-            begin, size = place, 0
-        size += len(payload)
-    if rows:
-        yield rows[begin:]
-
-
-def _not_a_member(connection: Connection, space: str) -> NotAMember:
+def _not_a_member(connection: connect.Connection, space: str) -> NotAMember:
     text = f"{connection.info.user} is no member of the space {space}."
     return NotAMember(text, remedy="Ask an owner of the space: `memory-fabric team add MEMBER`.")

@@ -9,11 +9,9 @@ from psycopg import sql
 from psycopg.errors import DuplicateSchema, DuplicateTable, UniqueViolation
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.sharing.replica.transport import SpaceState
-from memory_fabric.sharing.server import versions
+from memory_fabric.sharing.replica.wire import SpaceState
+from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
-from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.server.translate import translated
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
 # The schema step that put the operations of each space in one order. To apply it to an older log,
@@ -26,14 +24,13 @@ PASSWORD_BYTES = 24
 
 
 def init(connection: Connection, space: str) -> SpaceState:
-    """Create or migrate the schema and a space; return the state of the space. A database that was
-    restored into another cluster starts a new epoch. The caller must own the schema, or be allowed
-    to create it. Raises TeamError, and BadInput for an invalid name.
+    """Create or migrate the schema and a space; return the state of the space. In another cluster,
+    a restored database starts a new epoch. Raises TeamError, and BadInput for an invalid name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         text = f"{space!r} cannot be the name of a space."
         raise BadInput("space", text, remedy=f"Use 1 to {MAX_SPACE_CHARS} characters.")
-    with translated("Cannot prepare the shared log"):
+    with translate.translated("Cannot prepare the shared log"):
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             text = f"The database {connection.info.dbname} has the encoding {encoding}."
@@ -43,31 +40,35 @@ def init(connection: Connection, space: str) -> SpaceState:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
             _prepare(connection, space)  # another process was creating the schema, too
-    return SharedLog(connection, space).state()
+    return log.SharedLog(connection, space).state()
 
 
 def add(
-    connection: Connection,
-    space: str,
-    member: str,
-    *,
-    create_role: bool = False,
-    role: str = "member",
+    c: Connection, space: str, member: str, *, create_role: bool = False, role: str = "member"
 ) -> str:
     """Add a role to a space as "member" or "owner", or change a member's `role`; return the
-    password of a created role, else "". Raises UnknownRole if the role is missing and not created,
+    password of a created role, else "". Raises TeamError if the role is missing and not created,
     NotAllowed if the caller is not an owner or may not create roles.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
         text = f"The name {member!r} cannot be a role of PostgreSQL."
         raise BadInput("member", text, remedy=f"Use 1 to {MAX_NAME_BYTES} bytes.")
     password = ""
-    with _changing(space, member, "add"), connection.transaction():
-        roles = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (member,))
+    with _changing(space, member, "add"), c.transaction():
+        roles = c.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (member,))
         if create_role and roles.fetchone() is None:
             password = secrets.token_urlsafe(PASSWORD_BYTES)
-            _create_role(connection, member, password)
-        connection.execute("SELECT memory_fabric.admit(%s, %s, %s)", (space, member, role))
+            # Hashed on this machine, so that the server's log of statements has no password.
+            hashed = c.pgconn.encrypt_password(password.encode(), member.encode(), b"scram-sha-256")
+            statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+            parts = sql.Identifier(member), sql.Literal(hashed.decode())
+            try:
+                c.execute(statement.format(*parts))
+            except psycopg.errors.InsufficientPrivilege:
+                text = f"{c.info.user} may not create the role {member}."
+                remedy = "Let an administrator run CREATE ROLE; then leave out --create-role."
+                raise NotAllowed(text, remedy=remedy) from None
+        c.execute("SELECT memory_fabric.admit(%s, %s, %s)", (space, member, role))
     return password
 
 
@@ -87,8 +88,8 @@ def _prepare(connection: Connection, space: str) -> None:
 
 
 def _migrate(connection: Connection) -> None:
-    applied = versions.applied(connection)
-    versions.expect_known(applied)
+    applied = connect.applied_steps(connection)
+    connect.expect_known_steps(applied)
     role = "none"
     if applied:
         [(owner, may, role)] = connection.execute(
@@ -102,14 +103,14 @@ def _migrate(connection: Connection) -> None:
         # A lock allows one migration at a time. New objects are to belong to the schema's owner.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
-        applied = versions.applied(connection)
+        applied = connect.applied_steps(connection)
     else:
         connection.execute("CREATE SCHEMA IF NOT EXISTS memory_fabric")
         connection.execute(
             "CREATE TABLE memory_fabric.schema_version"
             " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-    steps = versions.steps()
+    steps = connect.schema_steps()
     missing = [number for number in steps if number not in applied]
     for number in [min(steps), *missing] if applied and ORDERED in missing else missing:
         connection.execute(steps[number].read_bytes())
@@ -126,24 +127,10 @@ def _migrate(connection: Connection) -> None:
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
     """Translate errors of changing a space's members; the last owner cannot be removed."""
-    with translated(f"Cannot {what} {member}"):
+    with translate.translated(f"Cannot {what} {member}"):
         try:
             yield
         except psycopg.errors.RestrictViolation:
             text = f"{member} is the last owner of {space}."
             remedy = "Add another owner first: `memory-fabric team add MEMBER --owner`."
             raise BadInput("member", text, remedy=remedy) from None
-
-
-def _create_role(connection: Connection, member: str, password: str) -> None:
-    # The password is hashed on this machine, so that the server's log of statements never has it.
-    hashed = connection.pgconn.encrypt_password(
-        password.encode(), member.encode(), b"scram-sha-256"
-    ).decode()
-    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
-    try:
-        connection.execute(statement.format(sql.Identifier(member), sql.Literal(hashed)))
-    except psycopg.errors.InsufficientPrivilege:
-        text = f"{connection.info.user} may not create the role {member}."
-        remedy = "Let an administrator run CREATE ROLE, then add the member without --create-role."
-        raise NotAllowed(text, remedy=remedy) from None

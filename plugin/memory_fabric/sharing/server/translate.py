@@ -11,60 +11,37 @@ from memory_fabric.sharing.team.errors import TeamError
 MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "A project that has joined tries again by itself and loses nothing."
-# Prefixes of SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), each with
-# an error class, a message and a remedy. The longest prefix that matches is used.
+# Class, message and remedy by prefix of SQLSTATE (PostgreSQL's appendix A); the longest counts.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
-    "25006": (
-        errors.ServerReadOnly,
-        "the server accepts no writes (a replica, or read-only mode)",
-        "Use the address of the primary server, or wait until the failover ends. " + LATER,
-    ),
-    "28": (
-        errors.LoginFailed,
-        "the server refuses the login",
-        "Check the role in the address and its password in ~/.pgpass (mode 0600) or PGPASSWORD.",
-    ),
-    "3D": (
-        errors.LoginFailed,
-        "the server has no such database",
-        "Check the address, or create the database: `createdb NAME`.",
-    ),
-    "3F": (errors.NoSchema, "the database holds no shared log", INIT),
+    "25006": (errors.ServerReadOnly, "the server accepts no writes (a replica, or read-only mode)",
+              f"Use the address of the primary server, or wait until the failover ends. {LATER}"),
+    "28": (errors.LoginFailed, "the server refuses the login",
+           "Check the address's role, and its password in ~/.pgpass (mode 0600) or PGPASSWORD."),
+    "3D": (errors.LoginFailed, "the server has no such database",
+           "Check the address, or create the database: `createdb NAME`."),
+    "3F": (errors.UnfitServer, "the database holds no shared log", INIT),
     "40": (errors.TooSlow, "other machines wrote the same rows at the same time", LATER),
-    "42501": (
-        errors.NotAllowed,
-        "the role lacks a right for this",
-        "Ask an owner of the space: `memory-fabric team add MEMBER`.",
-    ),
-    "42704": (
-        errors.UnknownRole,
-        "the server has no such role",
-        "Create it with `memory-fabric team add MEMBER --create-role`, or by CREATE ROLE.",
-    ),
-    "42883": (errors.SchemaOlder, "the schema on the server is older than needed", INIT),
-    "42P01": (errors.NoSchema, "the database holds no shared log", INIT),
-    "53": (
-        errors.ServerFull,
-        "the server has no disk, memory or connection left",
-        "Free some on the server. " + LATER,
-    ),
+    "42501": (errors.NotAllowed, "the role lacks a right for this",
+              "Ask an owner of the space: `memory-fabric team add MEMBER`."),
+    "42704": (TeamError, "the server has no such role",
+              "Create it with `memory-fabric team add MEMBER --create-role`, or by CREATE ROLE."),
+    "42883": (errors.UnfitServer, "the schema on the server is older than needed", INIT),
+    "42P01": (errors.UnfitServer, "the database holds no shared log", INIT),
+    "53": (errors.ServerFull, "the server has no disk, memory or connection left",
+           f"Free some on the server. {LATER}"),
     "55P03": (errors.TooSlow, "a lock on the server was not free in time", LATER),
     "57014": (errors.TooSlow, "the server took too long for an answer", LATER),
     "57P": (errors.NoAnswer, "the server is shutting down or starting", LATER),
-}
-TLS = {
+}  # fmt: skip
+TLS: dict[str, tuple[type[TeamError], str, str]] = {
     "does not support SSL": (
-        errors.Unencrypted,
-        "the server offers no encryption",
-        "Switch ssl on there; or, in a network that you trust, say --insecure on purpose.",
-    ),
+        errors.BadAddress, "the server offers no encryption",
+        "Switch ssl on there; or, in a network that you trust, say --insecure on purpose."),
     "certificate": (
-        errors.Untrusted,
-        "the server's certificate is not trusted",
-        "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=.",
-    ),
-}
+        errors.BadAddress, "the server's certificate is not trusted",
+        "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=."),
+}  # fmt: skip
 # Phrases in libpq's messages about failed logins, for which there is no SQLSTATE.
 SAID = (
     ("authentication failed", "28"), ("no password supplied", "28"), ("no pg_hba.conf entry", "28"),

@@ -1,9 +1,8 @@
 """The packages of the extras `team` and `sync`: installing them and making them importable.
 
-They can be installed with pip (`pip install '.[team]'` in a clone), or by `memory-fabric team join`
-or `sync git` in a folder next to the plugin's environment; `team` includes the packages of `sync`.
-A detached process does not find packages installed with pip, so a link to a space records their
-folder.
+They can be installed with pip, or by `memory-fabric team join` or `sync git` in a folder next to
+the plugin's environment; `team` includes the packages of `sync`. A detached process does not find
+packages installed with pip, so a link to a space records their folder.
 """
 
 import os
@@ -26,9 +25,7 @@ class DriverMissing(TeamError):
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
-    """Make the packages of an extra importable. `noted` is the folder that was recorded when the
-    link to the space was created. Raises DriverMissing.
-    """
+    """Make an extra's packages importable, perhaps in the folder `noted`. Raises DriverMissing."""
     for folder in _folders(settings, kind):
         extras.reach(folder)
     if extras.missing(PACKAGES[kind]) and os.path.isdir(noted) and noted not in sys.path:

@@ -1,43 +1,26 @@
 """Errors of the exchange with a shared log, each with a remedy.
 
 TeamError
-├── BadAddress (DsnHoldsPassword, Unencrypted, Untrusted)
+├── BadAddress
 ├── Passing (NoAnswer, ServerReadOnly, ServerFull, TooSlow)
-├── LoginFailed, ServerTooOld, ServerMoved, UnknownRole
-├── NoSchema, SchemaOlder, SchemaNewer
+├── LoginFailed, UnfitServer
 ├── NotAllowed (NotAMember)
-└── NoKey, and driver.DriverMissing: something is missing on this machine
+└── driver.DriverMissing
 """
 
 from memory_fabric.errors import FabricError
 
 
 class TeamError(FabricError):
-    """Base class of a shared log's errors. `passing` is True if a later attempt may succeed."""
-
-    passing = False
+    """Base class of a shared log's errors."""
 
 
 class Passing(TeamError):
     """Base class of errors that may pass without any action of the user."""
 
-    passing = True
-
 
 class BadAddress(TeamError):
-    """The address of the log is invalid or not acceptable."""
-
-
-class DsnHoldsPassword(BadAddress):
-    """The address contains a password, which files and process lists would show."""
-
-
-class Unencrypted(BadAddress):
-    """The address allows an unencrypted connection to another host."""
-
-
-class Untrusted(BadAddress):
-    """The server's certificate cannot be verified, or is for another host."""
+    """The address is invalid, contains a password, or leads to a server that is not secure."""
 
 
 class NoAnswer(Passing):
@@ -46,10 +29,6 @@ class NoAnswer(Passing):
 
 class LoginFailed(TeamError):
     """The server does not accept the role, its password, or the database's name."""
-
-
-class ServerTooOld(TeamError):
-    """The server's PostgreSQL version is below the minimum."""
 
 
 class ServerReadOnly(Passing):
@@ -64,20 +43,8 @@ class TooSlow(Passing):
     """A statement exceeded its time limit on the server."""
 
 
-class NoSchema(TeamError):
-    """The database contains no shared log."""
-
-
-class SchemaOlder(TeamError):
-    """The schema must be migrated before this release can use it."""
-
-
-class SchemaNewer(TeamError):
-    """A newer release has migrated the schema, which this release cannot use."""
-
-
-class ServerMoved(TeamError):
-    """The log was restored into another cluster, which its owner has not confirmed yet."""
+class UnfitServer(TeamError):
+    """This release cannot use the server's PostgreSQL, its schema, or a log restored there."""
 
 
 class NotAllowed(TeamError):
@@ -86,11 +53,3 @@ class NotAllowed(TeamError):
 
 class NotAMember(NotAllowed):
     """The role is not a member of the space, or the space does not exist."""
-
-
-class UnknownRole(TeamError):
-    """The server has no role with this name."""
-
-
-class NoKey(TeamError):
-    """This machine lacks the key that the user's machines share."""

@@ -17,24 +17,17 @@ from memory_fabric.config import PURGING
 from memory_fabric.errors import NotFound
 from memory_fabric.models import OTHERS, Progress
 from memory_fabric.sharing.replica import heads, inbox, others, outbox, own, space, wire
-from memory_fabric.sharing.replica.heads import Head
-from memory_fabric.sharing.replica.transport import OWNER, Log, SpaceState
-from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
-from memory_fabric.sharing.team import ties
-from memory_fabric.sharing.team.errors import ServerFull, ServerReadOnly, TeamError
-from memory_fabric.sharing.team.keys import MACHINE, Key
+from memory_fabric.sharing.replica.wire import OWNER, PURGE, Log, SpaceState, TeamOperation
+from memory_fabric.sharing.team import errors, keys, ties
 from memory_fabric.sharing.team.ties import USER, WAITS, Outcome, Tie
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Maximum numbers of operations in a batch, which is merged in one transaction that blocks hooks.
-# The larger one is for the first reading of a log, which rarely happens during a session.
+# Operations merged in one transaction, which blocks hooks; more at the first reading of a log.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # Prefix of the request of a purge that the log demanded, not the user.
 ERASED = "erased in the log: "
-# The counts that an outcome takes over from the result of a merge.
-_MERGED = ("applied", "conflicts", "asked", "unread")
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
@@ -42,8 +35,7 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
-    is_private = tie.is_sealed or bool(tie.via)
-    proved = space.PRIVATE if is_private else "1" if tie.me else ""
+    proved = space.PRIVATE if (tie.is_sealed or bool(tie.via)) else "1" if tie.me else ""
     if space.value(database.connection, space.PROVED) != proved:
         with database.transaction() as c:
             space.note(c, space.PROVED, proved)
@@ -53,7 +45,7 @@ def tied_database(memory: Memory, tie: Tie) -> Database:
 class Exchange:
     """The exchange between a linked database and the log of its space."""
 
-    def __init__(self, memory: Memory, tie: Tie, log: Log, key: Key | None) -> None:
+    def __init__(self, memory: Memory, tie: Tie, log: Log, key: keys.Key | None) -> None:
         """Open the database and prepare it for its space. Raises StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
@@ -61,12 +53,19 @@ class Exchange:
 
     def run(self, progress: Progress | None = None) -> Outcome:
         """Send and read all operations once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
-        _complete_erasure(self._memory)
+        home = self._memory.settings.home
+        # Complete an erasure that a killed exchange began, but not a purge that the user began.
+        if os.path.exists(os.path.join(home, PURGING)):
+            from memory_fabric.store.forget import purge  # imported late: rarely needed, and slow
+
+            if purge.pending(home).startswith(ERASED):
+                purge.resume(self._memory, others.BY)
         reason = self.look()
         outbox.settle_dismissals(self._database)
-        if space.number_of(self._database, heads.UNREAD):
+        if self._database.row("SELECT 1 FROM team_heads WHERE state = 'unread' LIMIT 1"):
             inbox.read_again(self._memory, self._database, self._verified)
-        first = self._pull(progress) if self._is_new() else Outcome()
+        is_new = space.position(self._database).tx == 0
+        first = self._pull(progress) if is_new else Outcome()
         return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
@@ -79,7 +78,7 @@ class Exchange:
             outbox.settle(self._memory, self._database)
         try:
             sent = self._push(progress)
-        except (ServerReadOnly, ServerFull):
+        except (errors.ServerReadOnly, errors.ServerFull):
             self._pull(progress)  # other members' operations can still be read
             raise
         return sent.plus(self._pull(progress))
@@ -91,15 +90,17 @@ class Exchange:
         member = self._tie.member
         if self.server.member != member:
             text = f"The server knows this connection as {self.server.member}, not as {member}."
-            raise TeamError(text, remedy="Run memory-fabric team join again.")
+            raise errors.TeamError(text, remedy="Run memory-fabric team join again.")
         if self._tie.kind == "project" and not self._tie.via:
             project = self._memory.project.name if self._memory.project else ""
             now = [m.name for m in self._log.members() if m.role == OWNER and not m.removed_at]
             space.set_owners(self._database, now, project)
         read_to = space.position(self._database)
+        query = "SELECT op_id FROM team_heads WHERE state = 'sent' ORDER BY clock DESC LIMIT 1"
+        last_sent = {op_id for (op_id,) in self._database.rows(query)}
         if read_to.epoch not in (0, self.server.epoch):
             reason = "it was moved to another server"
-        elif not self._log.holds(read_to) or not self._has_last_sent():
+        elif not self._log.holds(read_to) or (last_sent and not self._log.has(last_sent)):
             reason = "it was set back to an earlier state"
         else:
             return ""
@@ -109,26 +110,20 @@ class Exchange:
             self._log.push([self._key.announcement(self._tie.space, origin)])
         return reason
 
-    def behind(self, since_s: float) -> dict[str, list[str]]:
-        """Return two lists of names: `removed` members, and `silent` members, who have not read the
-        log since `since_s` (seconds since 1970).
+    def tend(self, since_s: float) -> dict[str, str]:
+        """Return names separated by commas: `removed` members, and `silent` members, who have not
+        read the log since `since_s` (seconds since 1970). If this member is an owner, also erase
+        operations replaced long ago. Raises TeamError.
         """
-        lists: dict[str, list[str]] = {"removed": [], "silent": []}
-        for member in self._log.members():
-            if member.removed_at is not None:
-                lists["removed"].append(member.name)
-            elif member.name != self._tie.member:
-                seen_s = (member.seen_at or member.added_at).timestamp()
-                lists["silent"] += [member.name] if seen_s < since_s else []
-        return lists
-
-    def compact(self) -> None:
-        """Erase operations replaced long ago, if this member is an owner. Raises TeamError."""
+        members = [member for member in self._log.members() if member.name != self._tie.member]
+        removed = [member.name for member in members if member.removed_at is not None]
+        seen_s = {m.name: (m.seen_at or m.added_at).timestamp() for m in members}
+        silent = [name for name in seen_s if name not in removed and seen_s[name] < since_s]
         if self.server.role == OWNER:
             self._log.compact()
+        return {"removed": ", ".join(removed), "silent": ", ".join(silent)}
 
     def has_work(self) -> bool:
-        """Return True if there are changes that have not been sent."""
         return self._database.row(WAITS) == (1,)
 
     def _follow_database(self) -> None:
@@ -136,20 +131,10 @@ class Exchange:
         if self._memory.database(self._tie.kind, create=True) not in (None, self._database):
             self._database = tied_database(self._memory, self._tie)
 
-    def _is_new(self) -> bool:
-        return space.position(self._database).tx == 0
-
-    def _has_last_sent(self) -> bool:
-        newest = self._database.row(
-            "SELECT op_id FROM team_heads WHERE state = 'sent' ORDER BY clock DESC LIMIT 1"
-        )
-        return newest is None or newest[0] in self._log.has([newest[0]])
-
     def _push(self, progress: Progress | None) -> Outcome:
-        """Send the waiting operations; count those sent and those permanently refused."""
         sent = 0
         refused: list[str] = []
-        todo = space.number_of(self._database, heads.WAITING) if progress is not None else 0
+        todo = space.counts(self._database).waiting if progress is not None else 0
 
         def refuse(op_id: str, reason: str) -> None:
             refused.append(op_id)
@@ -172,7 +157,8 @@ class Exchange:
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
-        at_once = PULL_AT_FIRST if self._is_new() else PULL_AT_ONCE
+        is_new = space.position(self._database).tx == 0
+        at_once = PULL_AT_FIRST if is_new else PULL_AT_ONCE
         while True:
             read_to = space.position(self._database)._replace(epoch=self.server.epoch)
             operations, after = self._log.pull(read_to, at_once)
@@ -181,17 +167,13 @@ class Exchange:
             total = total.plus(Outcome(read=len(operations)))
             parts = list(self._by_owner(self._incoming(operations)))
             for number, (owner, part) in enumerate(parts, start=1):
+                position = after if number == len(parts) else None  # stored with the last part
+                here, erasing = self._database, partial(erase, self._memory, self._tie.kind)
                 merged = inbox.merge(
-                    self._memory,
-                    self._database,
-                    part,
-                    after if number == len(parts) else None,  # stored with the last part
-                    self._verified,
-                    owner=owner,
-                    erase=partial(erase, self._memory, self._tie.kind),
+                    self._memory, here, part, position, self._verified, owner=owner, erase=erasing
                 )
-                numbers = {name: getattr(merged, name) for name in _MERGED}
-                total = total.plus(Outcome(**numbers))
+                names = ("applied", "conflicts", "asked", "unread")
+                total = total.plus(Outcome(**{name: getattr(merged, name) for name in names}))
             if progress is not None:
                 progress(total.read, total.read + len(operations))
 
@@ -212,7 +194,6 @@ class Exchange:
         yield owner, operations[begin:]
 
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
-        """Return an operation in the form to send: encrypted, with a proof, or unchanged."""
         if self._key is None:
             return operation
         is_inside = operation.kind == wire.DISMISSAL and not self._tie.via
@@ -222,7 +203,7 @@ class Exchange:
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
         """Drop announcements of machines; convert the keys of demands to erase to local keys."""
-        memories = [o for o in operations if not o.key.startswith(MACHINE)]
+        memories = [o for o in operations if not o.key.startswith(keys.MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
         rows = self._database.rows("SELECT DISTINCT key FROM team_heads")
@@ -239,21 +220,11 @@ class Exchange:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None
 
 
-def _complete_erasure(memory: Memory) -> None:
-    """Complete an erasure that a killed exchange began, but not a purge that the user began."""
-    if not os.path.exists(os.path.join(memory.settings.home, PURGING)):
-        return
-    from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
-
-    if purge.pending(memory.settings.home).startswith(ERASED):
-        purge.resume(memory, others.BY)
-
-
-def erase(memory: Memory, kind: str, stated: Sequence[Head]) -> int:
+def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     """Purge the local copies of statements that others had erased in the log, or that this user
-    purged on another machine; return the number of purged memories. Journals, backups and session
-    notes are cleaned, too. Statements of others leave no tombstones, because their authors may
-    repeat them. Raises the errors of `purge.purge`.
+    purged on another machine, from journals, backups and session notes, too; return the number of
+    purged memories. Statements of others leave no tombstones, because their authors may repeat
+    them. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText

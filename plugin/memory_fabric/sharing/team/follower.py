@@ -14,10 +14,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from memory_fabric.config import Settings
-from memory_fabric.errors import FabricError
+from memory_fabric import config, errors
 from memory_fabric.sharing.team import sync, ties
-from memory_fabric.sharing.team.ties import Outcome, Tie
 from memory_fabric.store import files
 from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
@@ -34,22 +32,22 @@ LOOK_S = 60.0
 IDLE_S = 30.0
 
 
-def start(settings: Callable[[], Settings]) -> None:
+def start(settings: Callable[[], config.Settings]) -> None:
     """Start the thread. `settings` returns the settings of the project being served."""
-    threading.Thread(target=_run, args=(settings,), name="team", daemon=True).start()
+
+    def run() -> None:
+        while True:
+            try:
+                _follow(settings)
+            except Exception as error:  # noqa: BLE001 - the server goes on, and so does this thread
+                now = settings()
+                log.note(now.home, now.data_dir, f"team: {type(error).__name__}: {error}")
+            time.sleep(IDLE_S)
+
+    threading.Thread(target=run, name="team", daemon=True).start()
 
 
-def _run(settings: Callable[[], Settings]) -> None:
-    while True:
-        try:
-            _follow(settings)
-        except Exception as error:  # noqa: BLE001 - the server goes on, and so does this thread
-            now = settings()
-            log.note(now.home, now.data_dir, f"team: {type(error).__name__}: {error}")
-        time.sleep(IDLE_S)
-
-
-def _follow(settings: Callable[[], Settings]) -> None:
+def _follow(settings: Callable[[], config.Settings]) -> None:
     """Follow the spaces linked to the project, until the server serves another project."""
     memory = Memory.open(settings())
     followed: dict[str, Followed] = {}
@@ -77,7 +75,7 @@ def _follow(settings: Callable[[], Settings]) -> None:
 class Followed:
     """A linked space that this process follows, unless another process already does so."""
 
-    def __init__(self, memory: Memory, tie: Tie) -> None:
+    def __init__(self, memory: Memory, tie: ties.Tie) -> None:
         self.tie, self._memory = tie, memory
         self._open = ExitStack()
         self._lock: files.Locked | None = None
@@ -100,7 +98,7 @@ class Followed:
                     self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
             return  # locked by another follower, or by an exchange that a hook started
-        except FabricError as error:
+        except errors.FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
 
@@ -116,15 +114,14 @@ class Followed:
             self._lock = None
 
     def disconnect(self) -> None:
-        """Close the connection to the server."""
         self._exchange = None
-        with suppress(FabricError):
+        with suppress(errors.FabricError):
             self._open.close()
 
     def _round(self, now_s: float) -> None:
         if self._exchange is not None and 0 <= now_s - self._looked_at < LOOK_S:
             outcome = self._exchange.round(only_due=True)
-            if outcome == Outcome():
+            if outcome == ties.Outcome():
                 return
         else:
             if self._exchange is None:

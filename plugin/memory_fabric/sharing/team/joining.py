@@ -7,17 +7,12 @@ from typing import NamedTuple
 from psycopg.conninfo import make_conninfo
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.sharing.replica import outbox
-from memory_fabric.sharing.replica.transport import SpaceState
-from memory_fabric.sharing.replica.wire import Position
-from memory_fabric.sharing.server import spaces, versions
-from memory_fabric.sharing.server.connect import Connection, checked, connect
+from memory_fabric.sharing.replica import outbox, wire
+from memory_fabric.sharing.server import spaces, translate
+from memory_fabric.sharing.server.connect import Connection, checked, connect, expect_schema
 from memory_fabric.sharing.server.log import SharedLog
-from memory_fabric.sharing.server.translate import translated
-from memory_fabric.sharing.team import driver, keys, ties
+from memory_fabric.sharing.team import driver, exchange, keys, ties
 from memory_fabric.sharing.team.errors import NotAllowed, NotAMember
-from memory_fabric.sharing.team.exchange import tied_database
-from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
 
@@ -25,25 +20,24 @@ from memory_fabric.store.memory import Memory
 OWN = "~"
 # The number of operations by which a key is compared with that of the user's other machines.
 LOOKED_AT = 200
-SPACES = "SELECT space FROM memory_fabric.spaces ORDER BY space"
 Words = Callable[[], str]
 
 
 class Joined(NamedTuple):
-    """The result of joining a space; `known` if the link existed before. `key` is set with `--me`.
-    With `is_new_key`, this is the user's first machine: the other ones need the words of its key.
+    """The result of joining a space; `known` if the link existed before. With `--me`, `key` is set;
+    if `is_new_key`, the user's other machines need the words of this key.
     """
 
     tie: Tie
     members: int
     known: bool = False
-    key: Key | None = None
+    key: keys.Key | None = None
     is_new_key: bool = False
 
 
-def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[SpaceState, str]:
-    """Create or migrate the schema and a space; return the state and the name of the space. The
-    owner's address is saved in the project's link. Raises TeamError, BadInput, OSError.
+def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[wire.SpaceState, str]:
+    """Create or migrate the schema and a space; return its state and its name. The owner's address
+    is saved in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
@@ -78,18 +72,17 @@ def join(
     key = own = None
     is_new = False
     with _connection(memory, dsn, insecure, name) as connection:
-        with translated("Cannot join"):
-            versions.expect(connection)
+        with translate.translated("Cannot join"):
+            expect_schema(connection)
             space = space or _only_space(connection, default)
         _expect_same(before, space)
         state = SharedLog(connection, space).state()
         address = make_conninfo(dsn, user=name) if name else dsn
         made = before._replace(dsn=address, space=space, member=state.member, insecure=insecure)
-        made = made._replace(
-            me=me or (bool(before.member) and before.me),
-            owner=before.owner if before.space == space else "",
-            packages=driver.folder_in_use(memory.settings),
-        )
+        is_mine = me or (bool(before.member) and before.me)
+        owner = before.owner if before.space == space else ""
+        packages = driver.folder_in_use(memory.settings)
+        made = made._replace(me=is_mine, owner=owner, packages=packages)
         if me:
             key, user = keys.read(home), ties.of(home, USER)
             # If the user's own link has another address, that link is kept.
@@ -97,7 +90,7 @@ def join(
                 own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
                 key, is_new = _key(memory, connection, own, words)
     for tie in (made, own) if own else (made,):
-        database = tied_database(memory, tie)
+        database = exchange.tied_database(memory, tie)
         ties.save(home, tie)
         if tie is made and before.member and made.me and not before.me:
             outbox.say_again(database)
@@ -106,8 +99,8 @@ def join(
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
     """Add a role of the server to the space; return the password of a new role, else "". The space
-    for the member's own machines is created, too, if this role may do that; if not, this is an
-    error only with `me`. Raises TeamError, BadInput.
+    for the member's own machines is created, too; that this role may not do so is an error only
+    with `me`. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:
@@ -125,12 +118,12 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
 def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
     """Connect with the owner's address if it is saved here, else the link's. Raises TeamError."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
-        with translated("Cannot read the shared log"):
-            versions.expect(connection)
+        with translate.translated("Cannot read the shared log"):
+            expect_schema(connection)
         yield connection
 
 
-def server_state(memory: Memory, tie: Tie) -> SpaceState:
+def server_state(memory: Memory, tie: Tie) -> wire.SpaceState:
     """Return the state of a link's space on the server. Raises TeamError."""
     with _connection(memory, tie.dsn or tie.owner, tie.insecure, noted=tie.packages) as connection:
         return SharedLog(connection, tie.space).state()
@@ -153,7 +146,8 @@ def _connection(
 
 def _only_space(connection: Connection, default: str) -> str:
     """Return the space to use by default: the one with the project's name, or the only one."""
-    names = [str(name) for (name,) in connection.execute(SPACES) if not name.startswith(OWN)]
+    rows = connection.execute("SELECT space FROM memory_fabric.spaces ORDER BY space")
+    names = [str(name) for (name,) in rows if not name.startswith(OWN)]
     if default in names:
         return default
     if len(names) == 1:
@@ -166,17 +160,14 @@ def _only_space(connection: Connection, default: str) -> str:
 
 
 def _expect_same(before: Tie, space: str) -> None:
-    """Raise BadInput if the project is already linked to a different space."""
     if before.member and before.space != space:
         text = f"This project is tied to the space {before.space} already, not to {space}."
         remedy = "Run memory-fabric team leave first; what was said here stays."
         raise BadInput("--space", text, remedy=remedy)
 
 
-def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[Key, bool]:
-    """Return the key of the user's machines, and True if this machine is the first. If the space
-    for them is missing, it is created; raises NotAllowed if the role may not do that.
-    """
+def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[keys.Key, bool]:
+    """Return the user's key, and True for the first machine, which creates the user's space."""
     home = memory.settings.home
     log = SharedLog(connection, own.space)
     try:
@@ -188,23 +179,12 @@ def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tupl
             text = f"There is no space for the machines of {own.member} yet."
             remedy = f"Ask the owner to run memory-fabric team add {own.member} --me."
             raise NotAllowed(text, remedy=remedy) from None
-    sealed, _ = log.pull(Position(), LOOKED_AT)
-    key, stated = keys.read(home), ""
-    is_new = key is None and not sealed
-    if is_new:
-        key = keys.create(home)
-    elif key is None:
-        stated = words()
-        key = Key(keys.secret_of(stated))
-    assert key is not None
-    if sealed and not any(key.fits(operation, own.space) for operation in sealed):
-        raise BadInput(
-            "--words",
-            f"This key (mark {key.mark}) is not the one of your other machines.",
-            remedy="Give the words that memory-fabric team join DSN --me prints there; a file "
-            f"{keys.NAME} in the home of this machine has to be moved away first.",
-        )
-    if stated:
-        keys.take(home, stated)
+    sealed, _ = log.pull(wire.Position(), LOOKED_AT)
+    is_new = not sealed and keys.read(home) is None
+
+    def fits(key: keys.Key) -> bool:
+        return any(key.fits(operation, own.space) for operation in sealed)
+
+    key = keys.agreed(home, words, fits if sealed else None, "team join DSN --me")
     log.push([key.announcement(own.space, ties.origin(home))])
     return key, is_new

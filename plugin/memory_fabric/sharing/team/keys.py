@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from memory_fabric import ids
@@ -58,8 +58,8 @@ class Key:
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation with its kind, key and value encrypted. Its visible key becomes an
-        HMAC, because a plain digest of an observation could be guessed.
+        """Return the operation encrypted; its key becomes an HMAC, because a digest could be
+        guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         outer = operation._replace(
@@ -102,8 +102,7 @@ class Key:
         try:
             raw = base64.b64decode(operation.sealed, validate=True)
             nonce, hidden = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-            plain = self._cipher().decrypt(nonce, hidden, _place(operation, space))
-            inside = json.loads(plain)
+            inside = json.loads(self._cipher().decrypt(nonce, hidden, _place(operation, space)))
             inner = operation._replace(**{name: inside[name] for name in INSIDE}, sealed="")
         except (InvalidTag, ValueError, KeyError, TypeError):
             return None
@@ -150,9 +149,7 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str, secret: bytes | None = None) -> Key:
-    """Return this home's key. If it is missing, create it from `secret`, by default at random.
-    Raises OSError, BadInput.
-    """
+    """Return this home's key, made from `secret` or at random if it is missing. Raises OSError."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -167,14 +164,32 @@ def take(home: str, words: str) -> Key:
     stated = Key(secret_of(words))
     key = create(home, stated._secret)
     if key.mark != stated.mark:
-        raise BadInput(
-            "--words",
-            f"This machine has another key (mark {key.mark}) than these words "
-            f"(mark {stated.mark}).",
-            remedy=f"Give the words of the key that all your machines shall have; to replace "
-            f"the one here, move {os.path.join(home, NAME)} away first.",
-        )
+        text = f"This machine has another key ({key.mark}) than these words (mark {stated.mark})."
+        remedy = "Give the words of the key that all your machines shall have; to replace the one "
+        remedy += f"here, move {os.path.join(home, NAME)} away first."
+        raise BadInput("--words", text, remedy=remedy)
     return key
+
+
+def agreed(
+    home: str, words: Callable[[], str], fits: Callable[[Key], bool] | None, command: str
+) -> Key:
+    """Return this home's key; else that of the words which `words` asks for, or a new one if there
+    is no other machine (`fits` is None). `command` printed the words on the first machine. Raises
+    OSError, and BadInput if the key does not fit what other machines have written.
+    """
+    key, stated = read(home), ""
+    if key is None and fits is None:
+        return create(home)
+    if key is None:
+        stated = words()
+        key = Key(secret_of(stated))
+    if fits is not None and not fits(key):
+        text = f"This key (mark {key.mark}) is not the one of your other machines."
+        remedy = f"Give the words that memory-fabric {command} printed on the first of them; a "
+        remedy += f"file {NAME} in the home of this machine has to be moved away first."
+        raise BadInput("--words", text, remedy=remedy)
+    return take(home, stated) if stated else key
 
 
 def secret_of(words: str) -> bytes:
@@ -186,16 +201,12 @@ def secret_of(words: str) -> bytes:
         text = f"The word {unknown[0]!r} (number {stated.index(unknown[0]) + 1}) is in no key."
         raise BadInput("--words", text, remedy=f"Check its spelling. {WORDS_REMEDY}")
     if len(stated) != WORDS:
-        raise BadInput(
-            "--words", f"A key has {WORDS} words, these are {len(stated)}.", remedy=WORDS_REMEDY
-        )
+        text = f"A key has {WORDS} words, these are {len(stated)}."
+        raise BadInput("--words", text, remedy=WORDS_REMEDY)
     try:
         return bytes(mnemonic.to_entropy(stated))
     except ValueError:
-        text = (
-            "These words are no key: their checksum does not fit, so one of them is wrong or two "
-            "are swapped."
-        )
+        text = "These words are no key: by their checksum, one is wrong or two are swapped."
         raise BadInput("--words", text, remedy=f"Compare them one by one. {WORDS_REMEDY}") from None
 
 

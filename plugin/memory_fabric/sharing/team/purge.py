@@ -1,29 +1,24 @@
-"""Purge of a shared log's operations that are stored locally.
-
-Purged text is removed from them, and the server is asked to erase it (`outbox.demand_purge`).
-"""
+"""Purge of a shared log's operations here, and a demand to the server (`outbox.demand_purge`)."""
 
 import json
 import sqlite3
 
 from memory_fabric.sharing.replica import heads, outbox, own, wire
-from memory_fabric.sharing.replica.heads import Head
 from memory_fabric.store.forget import scrub_log
-from memory_fabric.store.forget.scrub_log import PurgeTarget
 
 
-def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
+def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
     """Blank operations with purged text, and have the server erase them; return the row count."""
-    keys = {wire.key_of_record(id_) for id_ in target.ids}
-    keys |= {wire.key_of_entity(name) for name in target.names}
-    keys |= {wire.key_of_observation(*pair) for pair in target.said}
+    keys = {wire.key_of(wire.RECORD, id_) for id_ in target.ids}
+    keys |= {wire.key_of(wire.ENTITY, name) for name in target.names}
+    keys |= {wire.key_of(wire.OBSERVATION, *pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
     # Entities of purged records are purged, too, if they are no longer in the database.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
-    keys_gone = set(map(wire.key_of_entity, gone))
+    keys_gone = {wire.key_of(wire.ENTITY, name) for name in gone}
     purged += [head for head in stated if head.key in keys_gone and head not in purged]
     for head in purged:
         if head.state == heads.UNREAD:
@@ -39,20 +34,19 @@ def scrub(c: sqlite3.Connection, target: PurgeTarget) -> int:
     return len(purged)
 
 
-def clear_due(c: sqlite3.Connection, target: PurgeTarget) -> None:
+def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
     """Remove rows with purged text from the rows due to be sent, after `scrub` withdrew them."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     for kind, key in due:
         key_of_gone = own.key_of_gone(c, kind, key)
-        register = heads.of_keys(c, [key_of_gone]).get(key_of_gone, ())
+        register = heads.where(c, "key = ?", (key_of_gone,))
         is_unsent = key_of_gone and not any(head.is_own and head.value for head in register)
         names = json.loads(key)
         if is_unsent or any(target.is_in(name) or target.is_name(name) for name in names):
             c.execute("DELETE FROM team_due WHERE kind = ? AND key = ?", (kind, key))
 
 
-def _holds(head: Head, target: PurgeTarget) -> bool:
-    """Return True if an operation contains purged text or a purged entity's name."""
+def _holds(head: heads.Head, target: scrub_log.PurgeTarget) -> bool:
     if head.payload and target.is_in(head.payload):
         return True
     value = head.stated

@@ -1,8 +1,8 @@
 """The exchange with all spaces linked to a project and its user, with locks, back-off and notices.
 
-Only one process at a time exchanges with a space; another process gives up if the space is locked.
-A failure is saved in `team/state.json` and reported once. Each further failure delays the next
-attempt longer. Hooks start `main` as a detached process (`ties.start`).
+Only one process at a time exchanges with a space. A failure is saved in `team/state.json` and
+reported once; each further failure delays the next attempt longer. Hooks start `main`
+(`ties.start`).
 """
 
 from __future__ import annotations
@@ -16,31 +16,23 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_fabric import ids
-from memory_fabric.config import Settings, read_settings
-from memory_fabric.deadline import time_limit
-from memory_fabric.errors import FabricError
-from memory_fabric.models import Progress
+from memory_fabric import config, deadline, errors, ids, models
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import driver, keys, ties
-from memory_fabric.sharing.team.errors import NoAnswer, NoKey, Passing
-from memory_fabric.sharing.team.ties import Outcome, Tie
+from memory_fabric.sharing.team.errors import NoAnswer, Passing, TeamError
 from memory_fabric.store import files
 from memory_fabric.store.home import log, switches
-from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import many
 
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# How long the user is not notified of a failure that may pass: without an answer (a laptop may be
-# offline), and with any other such failure. Failures before the first success are reported at once.
+# How long a failure that may pass is not reported after a success: no answer, or another one.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # How often members who have not read the log are looked for, and after how long they are reported.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# The maximum number of rounds in one run. Changes made meanwhile are sent in the same run, because
-# other processes find the space locked.
+# Rounds in one run, for changes made meanwhile: other processes find the space locked.
 MAX_ROUNDS = 20
 # Seconds to wait for the exchange of another process, which is usually shorter.
 LEAVE_WAIT_S = 30.0
@@ -52,23 +44,23 @@ NICENESS = 5
 class Result(NamedTuple):
     """The result for one link: an outcome, a failure, or neither if the space was locked."""
 
-    tie: Tie
-    outcome: Outcome | None = None
-    failure: FabricError | None = None
+    tie: ties.Tie
+    outcome: ties.Outcome | None = None
+    failure: errors.FabricError | None = None
 
 
-def may_exchange(settings: Settings) -> bool:
+def may_exchange(settings: config.Settings) -> bool:
     """Return False if memory is switched off, or in CI."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     return bool(settings.writes and not settings.ci and everywhere["write"])
 
 
 def exchange(
-    memory: Memory, tie: Tie, *, wait_s: float = 0.0, progress: Progress | None = None
+    memory: Memory, tie: ties.Tie, *, wait_s: float = 0.0, progress: models.Progress | None = None
 ) -> Result:
     """Exchange with one space until nothing is left to send; return errors instead of raising them.
-    Waits up to `wait_s` for another process that has the lock. Raises OSError if home is not
-    writable, and TimeoutError at the caller's time limit.
+    Waits up to `wait_s` for the lock. Raises OSError if home is not writable, and TimeoutError at
+    the caller's time limit.
     """
     home = memory.settings.home
     lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
@@ -80,7 +72,7 @@ def exchange(
         if ties.of(home, tie.key) != tie:
             return Result(tie)  # meanwhile the link was removed or changed
         outcome = _rounds(memory, tie, progress)
-    except FabricError as error:
+    except errors.FabricError as error:
         note_failure(memory, tie, error)
         return Result(tie, failure=error)
     finally:
@@ -89,7 +81,7 @@ def exchange(
 
 
 @contextmanager
-def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
+def connected(memory: Memory, tie: ties.Tie) -> Iterator[Exchange]:
     """Connect to a link's space and yield the exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
     from memory_fabric.sharing.team.exchange import Exchange  # late: needs the extra's packages
@@ -98,7 +90,7 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
     if key is None and (tie.me or tie.key == ties.USER):
         command = "sync git URL" if tie.via else "team join DSN --me"
         text = "The key of your machines is missing here."
-        raise NoKey(text, remedy=f"Run memory-fabric {command}, and give its words.")
+        raise TeamError(text, remedy=f"Run memory-fabric {command}, and give its words.")
     if tie.via and key is not None:
         from memory_fabric.sharing.remote.joining import log_of
 
@@ -114,37 +106,27 @@ def connected(memory: Memory, tie: Tie) -> Iterator[Exchange]:
         yield Exchange(memory, tie, SharedLog(connection, tie.space), key)
 
 
-def note_success(memory: Memory, tie: Tie, outcome: Outcome) -> None:
+def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
     """Save a success, and notify the user of results that need attention. Raises OSError."""
     home, name, now_s = memory.settings.home, tie.name, time.time()
     new = {"last_success": ids.timestamp(now_s), "failures": 0, "next_at": 0.0, "ran_at": now_s}
     cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
     ties.update_state(home, tie.key, **new, **cleared)
-    if outcome.again:
-        _leave_notice(
-            home,
-            f"{name} is not as it was: {outcome.again}. Everything of this "
-            "machine was sent again and everything was read again; nothing is lost here.",
-        )
-    if outcome.refused:
-        refused = many(outcome.refused, "change")
-        text = f"{name} refuses {refused} for good; {tie.command} status says why."
-        _leave_notice(home, text)
-    if outcome.conflicts:
-        _leave_notice(
-            home,
-            f"{many(outcome.conflicts, 'record')} of {name} changed on two of your machines at "
-            "once; the later state is shown, the other is kept.",
-        )
-    if outcome.asked:
-        _leave_notice(
-            home,
-            f"{many(outcome.asked, 'demand')} to erase what you said came from {name}; nothing "
-            f"was erased. {tie.command} status shows what to do.",
-        )
+    for cause, text in (
+        (outcome.again, f"{name} is not as it was: {outcome.again}. Everything of this machine was "
+         "sent again and everything was read again; nothing is lost here."),
+        (outcome.refused, f"{name} refuses {many(outcome.refused, 'change')} for good; "
+         f"{tie.command} status says why."),
+        (outcome.conflicts, f"{many(outcome.conflicts, 'record')} of {name} changed on two of your "
+         "machines at once; the later state is shown, the other is kept."),
+        (outcome.asked, f"{many(outcome.asked, 'demand')} to erase what you said came from {name}; "
+         f"nothing was erased. {tie.command} status shows what to do."),
+    ):  # fmt: skip
+        if cause:
+            _leave_notice(home, text)
 
 
-def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
+def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> None:
     """Save a failure, and notify the user once of its cause. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
@@ -164,8 +146,8 @@ def note_failure(memory: Memory, tie: Tie, error: FabricError) -> None:
         _leave_notice(home, f"{tie.name} is not exchanged: {error} What was said here waits.")
 
 
-def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
-    """End a link to a space; unless `keep`, remove other members' statements here. Uses no network.
+def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
+    """End a link to a space; unless `keep`, remove other members' statements. Uses no network.
     Raises StoreUnavailable, OSError, or TimeoutError if another exchange takes too long.
     """
     home = memory.settings.home
@@ -174,40 +156,37 @@ def leave(memory: Memory, tie: Tie, *, keep: bool) -> None:
         database = memory.database(tie.kind, create=False)
         if database is not None:
             space.end(database, keep=keep)
-        ties.forget_state(home, tie.key)
 
 
 def main() -> int:
     """Exchange with all spaces that are not in back-off, log failures; return 1 after a failure."""
-    settings = read_settings(os.environ, {})
+    settings = config.read_settings(os.environ, {})
 
     def stop() -> None:
         raise TimeoutError(f"the exchange took more than {LIFE_S:.0f} s; the next one goes on")
 
     try:
         os.nice(NICENESS)
-        settings = settings_of(os.environ)
+        settings = switches.settings_of(os.environ)
         if not may_exchange(settings):
             return 0
-        with time_limit(LIFE_S, stop):
+        with deadline.time_limit(LIFE_S, stop):
             memory = Memory.open(settings)
             try:
-                now_s = time.time()
                 results = [
                     exchange(memory, tie)
                     for tie in ties.joined_by(memory)
-                    if not ties.is_held_off(ties.state_of(settings.home, tie.key), now_s)
+                    if not ties.is_held_off(ties.state_of(settings.home, tie.key), time.time())
                 ]
             finally:
                 memory.close()
-    except (FabricError, OSError, ValueError, sqlite3.Error) as error:
+    except (errors.FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"team: {error}")
         return 1
     return 1 if any(result.failure for result in results) else 0
 
 
-def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
-    """Exchange until nothing is left to send, and save the success. Raises FabricError."""
+def _rounds(memory: Memory, tie: ties.Tie, progress: models.Progress | None) -> ties.Outcome:
     with connected(memory, tie) as open_exchange:
         outcome = open_exchange.run(progress)
         for _ in range(MAX_ROUNDS):
@@ -220,10 +199,8 @@ def _rounds(memory: Memory, tie: Tie, progress: Progress | None) -> Outcome:
         # Every few hours, update the lists of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
-            named = open_exchange.behind(now_s - SILENT_AFTER_S)
-            lists = {name: ", ".join(members) for name, members in named.items()}
-            ties.update_state(home, tie.key, asked_at=now_s, **lists)
-            open_exchange.compact()
+            names = open_exchange.tend(now_s - SILENT_AFTER_S)
+            ties.update_state(home, tie.key, asked_at=now_s, **names)
     note_success(memory, tie, outcome)
     return outcome
 

@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric import ids, processes
-from memory_fabric.config import TIES, Settings, environment
+from memory_fabric import config, ids, processes
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
@@ -34,8 +33,7 @@ ORIGIN_CHARS = 8
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
 # A longer delay is ignored; otherwise, setting the clock back would block the exchange.
 MAX_WAIT_S = 24 * 3600
-# Starting the process costs half a second of CPU time. After a turn without changes, it is started
-# only if the last exchange was at least this many seconds ago.
+# Seconds between exchanges after turns without changes; each costs half a second of CPU time.
 EVERY_S = 30.0
 # Selects 1 if a linked database has changes that have not been sent.
 WAITS = (
@@ -45,12 +43,11 @@ WAITS = (
 
 
 class Tie(NamedTuple):
-    """A link of one database to one space of a shared log.
-
-    `key` is a project's id or USER. With `me`, the key of the user's machines proves which
-    operations are the user's own. `owner` is the DSN with which `team init` created the space,
-    `packages` the folder in which the driver was found when the link was created. Without a
-    `member`, the space was created here but not joined. With `via` GIT, `dsn` is a repository.
+    """A link of one database to one space of a shared log. `key` is a project's id or USER. With
+    `me`, the key of the user's machines proves which operations are the user's own. `owner` is the
+    DSN with which `team init` created the space, `packages` the driver's folder at that time.
+    Without a `member`, the space was created here but not joined. With `via` GIT, `dsn` is a
+    repository.
     """
 
     key: str
@@ -93,12 +90,10 @@ class Tie(NamedTuple):
 
 class State(NamedTuple):
     """The state of one link. Times are ISO 8601 or '' for never; `next_at`, `ran_at` and `asked_at`
-    are seconds since 1970.
-
-    `cause` is the class of the last error, '' after a success, and `told` the last cause of which
-    the user was notified. `since` is the time of the first failure after the last success. At
-    `asked_at`, `removed` were the former members, and `silent` the members who had not read the log
-    for a week (names separated by commas).
+    are seconds since 1970. `cause` is the class of the last error, '' after a success, and `told`
+    the last cause of which the user was notified. `since` is the time of the first failure after
+    the last success. At `asked_at`, `removed` were the former members, and `silent` those who had
+    not read the log for a week (names separated by commas).
     """
 
     last_success: str = ""
@@ -116,9 +111,9 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The counts of one exchange. `sent` operations were appended, `refused` ones permanently
-    rejected, `read` ones received, and `applied` ones changed the local memory. `conflicts` counts
-    keys that two of this user's machines changed at once, `asked` demands to erase this user's
+    """The counts of one exchange: operations appended (`sent`), permanently rejected (`refused`),
+    received (`read`), and those that changed the local memory (`applied`); `conflicts` are keys
+    that two of this user's machines changed at once, `asked` are demands to erase this user's
     statements. `again` is the reason why everything was sent and read again, or "".
     """
 
@@ -132,19 +127,18 @@ class Outcome(NamedTuple):
     again: str = ""
 
     def plus(self, other: "Outcome") -> "Outcome":
-        """Return an outcome with the sums of the counts of both."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self._fields[:-1]}
         return Outcome(**sums, again=self.again or other.again)
 
 
 def exist(home: str) -> bool:
     """Return True if this home has a file of links; costs one stat."""
-    return os.path.exists(os.path.join(home, TIES))
+    return os.path.exists(os.path.join(home, config.TIES))
 
 
 def read(home: str) -> tuple[Tie, ...]:
     """Return all links in a home, including those to spaces that were created but not joined."""
-    stored = files.read_json(os.path.join(home, TIES))
+    stored = files.read_json(os.path.join(home, config.TIES))
     return tuple(Tie(key, **_fields(Tie, v)) for key, v in stored.items() if isinstance(v, dict))
 
 
@@ -167,12 +161,14 @@ def joined_by(memory: Memory) -> tuple[Tie, ...]:
 def save(home: str, tie: Tie) -> None:
     """Add a link, or replace the link with the same key. Raises OSError, TimeoutError."""
     value = {name: part for name, part in tie._asdict().items() if part and name != "key"}
-    _change(os.path.join(home, TIES), tie.key, lambda _: value)
+    _change(os.path.join(home, config.TIES), tie.key, lambda _: value)
 
 
 def remove(home: str, key: str) -> None:
-    """Remove a link; delete the file after the last link. Raises OSError, TimeoutError."""
-    _change(os.path.join(home, TIES), key, lambda _: None)
+    """Remove a link, and the saved state of its exchange. Raises OSError, TimeoutError."""
+    for path in (os.path.join(home, config.TIES), os.path.join(home, FOLDER, NAME)):
+        if key in files.read_json(path):
+            _change(path, key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
@@ -193,13 +189,6 @@ def update_state(home: str, key: str, **changes: Any) -> None:
         return {name: value for name, value in new._asdict().items() if value}
 
     _change(os.path.join(home, FOLDER, NAME), key, changed, durable=False)
-
-
-def forget_state(home: str, key: str) -> None:
-    """Delete the saved state of a link, if there is one. Raises OSError, TimeoutError."""
-    path = os.path.join(home, FOLDER, NAME)
-    if key in files.read_json(path):
-        _change(path, key, lambda _: None, durable=False)
 
 
 def is_held_off(state: State, now_s: float) -> bool:
@@ -245,9 +234,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if a link of this project or of the user is due. At Stop, a link
-    is due if changes wait or its last exchange was a while ago. A link that an MCP server follows
-    is due only at SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
+    """Start the exchange process if a link of this project or of the user is due: at Stop, if
+    changes wait or its last exchange was a while ago; while an MCP server follows it, only at
+    SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
@@ -263,12 +252,12 @@ def start_when_due(memory: Memory, event_name: str) -> None:
         return
 
 
-def start(settings: Settings) -> int:
+def start(settings: config.Settings) -> int:
     """Start the exchange in a detached process that outlives the session; return its process id."""
     folders = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
     folders["CLAUDE_PLUGIN_DATA"] = settings.data_dir
     folders["CLAUDE_PLUGIN_ROOT"] = settings.plugin_root
-    return processes.start("sharing.team.sync", {**environment(), **folders})
+    return processes.start("sharing.team.sync", {**config.environment(), **folders})
 
 
 def _change(
@@ -291,13 +280,8 @@ def _fields(kind: type[Tie] | type[State], value: object) -> dict[str, Any]:
     stated = value if isinstance(value, dict) else {}
     fields: dict[str, Any] = {}
     for name, default in kind._field_defaults.items():
-        part = stated.get(name, default)
-        if isinstance(default, str):
-            # In a link, a number is converted to text; in a state, it is replaced by the default.
-            is_text = isinstance(part, str) or kind is Tie
-            fields[name] = str(part) if is_text else default
-        elif isinstance(default, bool):
-            fields[name] = part is True
-        elif isinstance(part, int | float) and not isinstance(part, bool):
+        part, is_flag = stated.get(name), isinstance(default, bool)
+        wanted = str if isinstance(default, str) else (int, float)
+        if isinstance(part, wanted) and isinstance(part, bool) == is_flag:
             fields[name] = part
     return fields
