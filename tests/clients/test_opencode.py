@@ -31,7 +31,8 @@ class OpenCode(OtherClient):
     def __init__(self, folder: Path) -> None:
         super().__init__("opencode", folder)
         self.plugin = folder / "memory-fabric.mjs"
-        self.plugin.write_text(hook_files.plugin(str(ROOT)), "utf-8")
+        (change,) = hook_files.changes("opencode", "", str(self.plugin), str(ROOT), mcp=False)
+        self.plugin.write_bytes(change.after or b"")
         runtime = self.home / ".claude/memory-fabric/runtime"
         runtime.mkdir(parents=True)
         (runtime / "interpreter").write_text(packages.base_interpreter() + "\n", "utf-8")

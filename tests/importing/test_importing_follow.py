@@ -12,7 +12,7 @@ from memory_fabric.clients.table import CLIENTS
 from memory_fabric.config import read_settings
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.ids import timestamp
-from memory_fabric.importing import follow
+from memory_fabric.importing import instructions
 from memory_fabric.importing.items import here_of
 from memory_fabric.importing.run import plan, store
 from memory_fabric.importing.sources import recognise
@@ -52,7 +52,7 @@ def bring_in(memory: Memory, path: Path, batch: str = "import-1") -> None:
     source, real = recognise(str(path))
     assert source is not None
     store(memory, [plan(memory, source, real, here_of(memory), {})], batch)
-    follow.begin(memory, real)
+    instructions.begin(memory, real)
 
 
 def write(memory: Memory, text: str, name: str = "CLAUDE.md") -> None:
@@ -95,7 +95,7 @@ def test_a_changed_or_removed_line_ends_its_rule_and_a_new_line_adds_one(memory:
     assert now["Use tabs, not spaces"].id == old["Use tabs, not spaces"].id
     assert {r.trust for r in now.values()} == {"tool"}
     assert instruction_files.changed(memory) == {}
-    assert follow.update(memory, ["CLAUDE.md"]) == follow.Followings()
+    assert instructions.update(memory, ["CLAUDE.md"]) == instructions.Followings()
 
 
 def test_a_rule_is_valid_again_when_its_line_returns(memory: Memory) -> None:

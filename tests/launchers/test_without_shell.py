@@ -171,7 +171,7 @@ def test_setup_on_windows_registers_a_program_and_recognises_its_own_hooks(tmp_p
     words = (os.path.realpath(PYTHON), "-I", "-S", file)
     assert {(hook["command"], *hook["args"][:3]) for hook in hooks} == {words}
     assert {tuple(hook["args"][3:]) for hook in hooks} == {(), ("rules",), ("fixes",)}
-    ours = hooks_json.launcher_test()
+    ours = hooks_json.ours_test(hooks_json.LAUNCHER)
     for found in (text, text.replace(file, r"C:\\x\\memory-fabric\\hooks\\launch.py")):
         assert hooks_json.without_hooks(Edited(found), ours, "s").text == '{"model": "opus"}'
 

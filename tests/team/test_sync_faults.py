@@ -275,7 +275,7 @@ def test_of_several_workers_one_exchanges_and_the_others_exit(ann: Home, bob: Ho
 def test_who_finds_another_at_work_says_so_and_changes_nothing(
     ann: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_fabric.cli.team_report.WAIT_S", 0.0)
+    monkeypatch.setattr("memory_fabric.cli.commands.sync.WAIT_S", 0.0)
     path = ties.lock_path(str(ann.home), ann.project_id, "sync")
     with files.Locked(path, 0):
         done = ann.run("team", "sync")

@@ -66,74 +66,55 @@ AGENT_TASK = "Write the migration for the analytics tables."
 RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"
 
-MIN_WIDTH, MAX_WIDTH = 40, 80
 LABEL_WIDTH = 8
-# Width of the label column, with a space before and after the label.
-MARGIN = LABEL_WIDTH + 2
 BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
 # How long and how often to look for the backup that a detached process makes after a session.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
-# The facts of `memory-fabric why` that are displayed.
-SHOWN_FACTS = ("why", "said by", "entities", "stored in")
 
 
-class Terminal:
-    """Standard output with at most 80 columns; coloured in a terminal, unless NO_COLOR is set."""
+def say(text: str, *styles: str, label: str = "") -> None:
+    """Print a paragraph of at most 80 columns; a label appears on its left.
 
-    def __init__(self) -> None:
-        columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
-        self.width = max(MIN_WIDTH, min(MAX_WIDTH, columns))
-        self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-    def heading(self, text: str) -> None:
-        """Print a blank line and a heading."""
-        self.say("")
-        self.say(text, BOLD)
-
-    def say(self, text: str, *styles: str, label: str = "") -> None:
-        """Print a paragraph, wrapped to the terminal's width; a label appears on its left."""
-        width = self.width - (MARGIN if label else 0)
-        for number, piece in enumerate(textwrap.wrap(text, width) or [""]):
-            margin = f" {'' if number else label:<{LABEL_WIDTH}} " if label else ""
-            sys.stdout.write(f"{self.ink(margin, DIM)}{self.ink(piece, *styles)}\n")
-        sys.stdout.flush()
-
-    def ink(self, text: str, *styles: str) -> str:
-        """Return the text between escape codes for these styles, or unchanged without colour."""
-        codes = ";".join(styles)
-        return f"\033[{codes}m{text}\033[0m" if self.colour and codes and text else text
+    It is coloured in a terminal, unless NO_COLOR is set.
+    """
+    columns = max(40, min(80, shutil.get_terminal_size((80, 24)).columns))
+    has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for number, piece in enumerate(textwrap.wrap(text, columns - 10 * bool(label)) or [""]):
+        margin = f" {'' if number else label:<{LABEL_WIDTH}} " if label else ""
+        if has_colour and styles:
+            piece = f"\033[{';'.join(styles)}m{piece}\033[0m"
+        sys.stdout.write(f"{margin}{piece}\n")
+    sys.stdout.flush()
 
 
 class Demo:
     """One run of the demonstration; `failed` counts the claims that were false."""
 
-    def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
-        self.sandbox, self.terminal = sandbox, terminal
-        self.failed = 0
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox, self.failed = sandbox, 0
 
     def tell(self) -> bool:
         """Run all scenes of the demonstration; return True if all claims are true."""
-        self.terminal.say("memory-fabric: two days in one project, through the real hooks", BOLD)
-        self.terminal.say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
+        say("memory-fabric: two days in one project, through the real hooks", BOLD)
+        say(f"“{TOLD}” is what Claude is given besides your words.", DIM)
         self._monday()
-        self._ask_why(self._tuesday())
-        self._take_back()
+        self._look_back(self._tuesday())
         for line in self.sandbox.log():
             if OUT_OF_TIME not in line:  # not a failure: a later event does the work
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
     def _monday(self) -> None:
-        self.terminal.heading("Monday")
+        _heading("Monday")
         self._run_hook("SessionStart", MONDAY, source="startup")
         self._prompt(MONDAY, RULE)
         rule = self._answer(MONDAY, NOTED_RULE)
         self._prompt(MONDAY, DECISION)
         decision = self._answer(MONDAY, NOTED_DECISION)
         self._prompt(MONDAY, TASK)
-        self.terminal.say(f"runs {FAILING}: {FAILURE}", label="Claude")
-        self.terminal.say(f"changes {CHANGED_FILE}, runs it again: {PASSING}", label="Claude")
+        say(f"runs {FAILING}: {FAILURE}", label="Claude")
+        say(f"changes {CHANGED_FILE}, runs it again: {PASSING}", label="Claude")
         changed = {"file_path": os.path.join(self.sandbox.project, CHANGED_FILE)}
         run = {"command": FAILING}
         calls = (("Bash", run, FAILURE), ("Edit", changed, "done"), ("Bash", run, PASSING))
@@ -158,7 +139,7 @@ class Demo:
 
     def _tuesday(self) -> str:
         """Correct Monday's decision; return the id of the record that supersedes it, or ''."""
-        self.terminal.heading("Tuesday, in a new session, before the first prompt")
+        _heading("Tuesday, in a new session, before the first prompt")
         start = self._run_hook("SessionStart", TUESDAY, source="startup")
         settings = self.sandbox.settings()
         notes = memory_md.locate(settings.config_dir, os.path.realpath(self.sandbox.project))
@@ -166,21 +147,20 @@ class Demo:
         items = _items(start.context)
         items += [f"{line[2:]} (in MEMORY.md)" for line in lines if line.startswith("- ")]
         for item in items:
-            self.terminal.say(item, CYAN, label=TOLD)
+            say(item, CYAN, label=TOLD)
         is_known = RULED in "\n".join(items) and DECIDED in "\n".join(items)
         self._claim(is_known, "Monday's rule and decision are known")
         repeated = self._prompt(TUESDAY, PARAPHRASE).context
         self._claim(LESSON in repeated, "A problem met again brings the fix of last time")
         unrelated = self._prompt(TUESDAY, UNRELATED).context
         self._claim(not unrelated, "An unrelated prompt is told nothing")
-        old = (
-            self._prompt(TUESDAY, CORRECTION).context.partition("note Instead of: ")[2].rstrip(".")
-        )
+        cue = self._prompt(TUESDAY, CORRECTION).context
+        old = cue.partition("note Instead of: ")[2].rstrip(".")
         notice = self._answer(TUESDAY, NOTED_CORRECTION.format(id=old)).notice
-        self.terminal.say(notice, YELLOW, label="notice")
+        say(notice, YELLOW, label="notice")
         is_replaced = bool(old) and f"replaces {old}" in notice
         self._claim(is_replaced, "A correction replaces what was noted")
-        self.terminal.say(f"asks a subagent: {AGENT_TASK}", label="Claude")
+        say(f"asks a subagent: {AGENT_TASK}", label="Claude")
         task = {"subagent_type": AGENT, "description": "migration", "prompt": AGENT_TASK}
         call = {"tool_name": "Agent", "tool_use_id": "toolu_4", "tool_input": task}
         self._run_hook("PreToolUse", TUESDAY, **call)
@@ -190,26 +170,25 @@ class Demo:
         self._claim(is_current, "The subagent is told what holds now, and only that")
         return notice.partition(")")[0].rpartition("(")[2]
 
-    def _ask_why(self, id_: str) -> None:
-        self.terminal.heading(f"$ memory-fabric why {id_}")
+    def _look_back(self, id_: str) -> None:
+        """Ask why a record exists, and undo the last change."""
+        _heading(f"$ memory-fabric why {id_}")
         with closing(Memory.open(self.sandbox.settings())) as memory:
             origin = trace.why(memory, id_)
         assert isinstance(origin, trace.RecordTrace)
         facts = dict(origin_facts(origin))
-        for name in SHOWN_FACTS:
+        for name in ("why", "said by", "entities", "stored in"):
             if facts.get(name):
-                self.terminal.say(f"{name}: {facts[name]}")
+                say(f"{name}: {facts[name]}")
         says_why = REASON in facts.get("why", "") and "you" in facts.get("said by", "")
         self._claim(says_why and bool(origin.injections), "Every memory says why, who and when")
-
-    def _take_back(self) -> None:
-        self.terminal.heading("$ memory-fabric undo --last")
+        _heading("$ memory-fabric undo --last")
         with closing(Memory.open(self.sandbox.settings())) as memory:
             chosen = changes.together(memory, undo.last(memory))
             described = [trace.described(memory, change).what for change in chosen]
             undone = undo.undo(memory, chosen, Provenance(source="cli", trust="user"))
         for what in described:
-            self.terminal.say(f"Undone: {what}")
+            say(f"Undone: {what}")
         start = self._run_hook("SessionStart", WEDNESDAY, source="startup")
         self._show_told(start.context)
         is_back = DECIDED in start.context and CHOSEN not in start.context
@@ -217,18 +196,18 @@ class Demo:
         self._claim(is_undone and is_back, "Wednesday's session is told Monday's decision again")
 
     def _answer(self, session: str, text: str) -> HookResult:
-        self.terminal.say(text.rpartition("\n\n")[2], label="Claude")
+        say(text.rpartition("\n\n")[2], label="Claude")
         return self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=text)
 
     def _prompt(self, session: str, text: str) -> HookResult:
-        self.terminal.say(text, BOLD, label="you")
+        say(text, BOLD, label="you")
         result = self._run_hook("UserPromptSubmit", session, prompt=text)
         self._show_told(result.context)
         return result
 
     def _show_told(self, context: str) -> None:
         for item in _items(context) or ["(nothing)"]:
-            self.terminal.say(item, CYAN if context else DIM, label=TOLD)
+            say(item, CYAN if context else DIM, label=TOLD)
 
     def _run_hook(self, name: str, session: str, **fields: Any) -> HookResult:
         result = self.sandbox.hook(name, session, **fields)
@@ -238,12 +217,11 @@ class Demo:
 
     def _claim(self, holds: bool, what: str) -> None:
         self.failed += not holds
-        self.terminal.say(f"{'✓' if holds else '✗'} {what}", *([GREEN] if holds else [RED, BOLD]))
+        say(f"{'✓' if holds else '✗'} {what}", *([GREEN] if holds else [RED, BOLD]))
 
 
 def main() -> int:
     """Run the demonstration; return 0 if all claims are true, otherwise 1."""
-    terminal = Terminal()
     source = os.path.join(os.path.dirname(__file__), "..", "..", "..")
     root = os.environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/") or os.path.abspath(source)
     if not os.path.exists(os.path.join(root, "hooks.json")):
@@ -253,25 +231,30 @@ def main() -> int:
     try:
         sandbox = Sandbox(root, folder, PROJECT)
         with sandbox.without_installing():
-            is_true = Demo(sandbox, terminal).tell()
+            is_true = Demo(sandbox).tell()
     except FabricError as error:
-        terminal.say(str(error), RED)
+        say(str(error), RED)
         is_true = False
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if not is_true:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
-        terminal.say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
+        say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
     # In a clone, scripts/package must first create the folder to install from (see README).
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
-    terminal.say(f"Nothing is left behind. To install it: {first}".rstrip())
+    say(f"Nothing is left behind. To install it: {first}".rstrip())
     # Lines that the user copies must not be wrapped.
     folder = os.path.join(root, "dist", "memory-fabric") if is_clone else root
     sys.stdout.write(f"  claude plugin marketplace add {folder}\n")
     sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")
     return 0
+
+
+def _heading(text: str) -> None:
+    say("")
+    say(text, BOLD)
 
 
 def _items(context: str) -> list[str]:

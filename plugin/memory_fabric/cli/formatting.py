@@ -1,7 +1,5 @@
 """Formatting of records and their facts for people and as JSON."""
 
-from collections.abc import Iterable
-
 from memory_fabric.clients.table import name_in
 from memory_fabric.health.check import when
 from memory_fabric.ids import short_id
@@ -64,13 +62,3 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 def speaker(source: str, trust: str) -> str:
     """Return a phrase for who made a statement; text that the user typed is always the user's."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
-
-
-def relations(record: Record) -> str:
-    """Return the relations stated in a record, on one line."""
-    return "; ".join(f"{r.source} {r.type} {r.target}" for r in record.relations)
-
-
-def replaced(records: Iterable[Record]) -> str:
-    """Return the texts and ids of superseded records, on one line."""
-    return "; ".join(f"{record.what} ({short_id(record.id)})" for record in records)

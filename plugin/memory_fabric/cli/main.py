@@ -20,23 +20,16 @@ DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
-MAX_SAID_CHARS = 200
-# Characters with which a message may end; a list of choices ends with a bracket.
-ENDS = (".", "?", ")")
-REMEDIES: dict[type[OSError], str] = {
+REMEDIES: dict[type[OSError] | int, str] = {
     NotADirectoryError: "A folder is needed, but a file is there: move it away.",
     IsADirectoryError: "A file is needed, but a folder is there: use another name.",
     FileExistsError: "The file exists already: move it away.",
     PermissionError: "Check its permissions, or set MEMORY_FABRIC_HOME to another folder.",
     FileNotFoundError: "Check the path; MEMORY_FABRIC_HOME sets the folder of the memory.",
     TimeoutError: "Try again in a moment.",
-}
-REMEDIES_BY_NUMBER = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-# Environment variables with the words typed so far, set by the script of `completion`.
-COMPLETED_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 # Environment variable with all arguments of a command that was restarted without the addresses.
 ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"
 
@@ -75,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         where = str(error.filename2 or error.filename or "")  # filename2: a link's or move's target
         reason = error.strerror or str(error)
-        helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
+        helps = REMEDIES.get(type(error)) or REMEDIES.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
         code = _say(argv, FAILED, text, helps, where)
         try:
@@ -116,7 +109,8 @@ def _run(argv: list[str]) -> int:
         completion_init()  # makes app() print completions
         # Hide errors while the user is still typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-        line = next((os.environ[name] for name in COMPLETED_LINES if name in os.environ), "")
+        # The script of `completion` sets one of these to the words typed so far.
+        line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
@@ -129,7 +123,7 @@ def _run(argv: list[str]) -> int:
         code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
         text = error.format_message().replace("Value error, ", "").rstrip()
-        text = text if text.endswith(ENDS) else text + "."
+        text = text if text.endswith((".", "?", ")")) else text + "."  # ")": a list of choices
         [name, *_] = getattr(getattr(error, "param", None), "opts", None) or [""]
         return _say(argv, WRONG_USE, text, helps, getattr(error, "option_name", name))
     except typer.Abort:
@@ -142,28 +136,21 @@ def _run(argv: list[str]) -> int:
         from memory_fabric.store.database import translated  # imported late: only for errors
 
         return _say_error(argv, translated("the memory", error), CHECK)
-    except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
-        return _say(argv, FAILED, *_report_bug())
+    except Exception as error:  # noqa: BLE001 - the outermost boundary: users see a line
+        import traceback
+
+        from memory_fabric.config import home_path
+        from memory_fabric.store.home import log
+
+        path = log.keep_traceback(home_path(os.environ), traceback.format_exc())
+        where = f"The traceback is in {path}" if path else "The traceback could not be saved"
+        text = f"this is a bug in memory-fabric ({type(error).__name__}: {str(error)[:200]})."
+        remedy = f"{where}; please report it. Run memory-fabric doctor to check everything else."
+        return _say(argv, FAILED, text, remedy)
     return code if isinstance(code, int) else DONE
 
 
-def _report_bug() -> tuple[str, str]:
-    import traceback
-
-    from memory_fabric.config import home_path
-    from memory_fabric.store.home import log
-
-    kind, error, _ = sys.exc_info()
-    path = log.keep_traceback(home_path(os.environ), traceback.format_exc())
-    where = f"The traceback is in {path}" if path else "The traceback could not be saved"
-    name = kind.__name__ if kind else "error"
-    text = f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]})."
-    remedy = f"{where}; please report it. Run memory-fabric doctor to check everything else."
-    return text, remedy
-
-
 def _say_error(argv: list[str], error: FabricError, helps: str) -> int:
-    """Print an error with its own remedy, or else a general one; return the exit code."""
     statuses = ((NotFound, NOTHING_FOUND), (BadInput, WRONG_USE), (FabricError, FAILED))
     status = next(status for kind, status in statuses if isinstance(error, kind))
     remedy = error.remedy or (helps if status != FAILED or helps == CHECK else DOCTOR)

@@ -6,10 +6,6 @@ from typing import Any
 import typer
 
 from memory_fabric.errors import BadInput
-from memory_fabric.models import STATED_TYPES, TYPE_ALIASES
-
-# The types of records that commands accept, with aliases.
-RECORD_TYPES = (*STATED_TYPES, *TYPE_ALIASES)
 
 
 def flag(spec: str) -> Any:
@@ -25,7 +21,11 @@ def option(spec: str, default: object = "", choices: Collection[str] = (), **mor
     Its default name is the parameter's. The shell completes `choices`; `more` has `min` and `max`.
     """
     names, metavar, text = _parts(spec)
-    more |= _completion(choices)
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in choices if word.startswith(incomplete)]
+
+    more |= {"autocompletion": complete} if choices else {}
     return typer.Option(default, *names, metavar=metavar, help=text, **more)
 
 
@@ -34,10 +34,10 @@ def repeated(spec: str) -> Any:
     return option(f"{spec.rstrip('.')}; can be repeated.", None)
 
 
-def argument(spec: str, default: object = ..., choices: Collection[str] = ()) -> Any:
+def argument(spec: str, default: object = ...) -> Any:
     """Declare a positional argument, given its placeholder and help; by default it is required."""
     _, metavar, text = _parts(spec)
-    return typer.Argument(default, metavar=metavar, help=text, **_completion(choices))
+    return typer.Argument(default, metavar=metavar, help=text)
 
 
 def _parts(spec: str) -> tuple[list[str], str | None, str]:
@@ -46,13 +46,6 @@ def _parts(spec: str) -> tuple[list[str], str | None, str]:
     words = head.split() if gap else []
     names = [word for word in words if word.startswith("--")]
     return names, " ".join(words[len(names) :]) or None, text if gap else spec
-
-
-def _completion(choices: Collection[str]) -> dict[str, Any]:
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in choices if word.startswith(incomplete)]
-
-    return {"autocompletion": complete} if choices else {}
 
 
 AS_JSON = flag("--json  Answer in JSON, for programs.")

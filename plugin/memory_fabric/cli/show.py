@@ -101,7 +101,19 @@ def table(
     cells = [[row[n] for n in chosen] for row in whole]
     out = console()
     if lines and out.is_terminal:
-        _cut_last([columns[n] for n in chosen], cells, out, lines)
+        # Cut the last cell of each row to the width that the other columns leave.
+        widths = (
+            max([len(columns[n]), *(row[at].cell_len for row in cells)]) + COLUMN_GAP
+            for at, n in enumerate(chosen[:-1])
+        )
+        room = max(out.width - sum(widths) - COLUMN_GAP, MIN_LAST_WIDTH)
+        for row in cells:
+            folded = row[-1].wrap(out, room)
+            if len(folded) > lines:
+                visible = folded[:lines]
+                visible[-1].truncate(room - 1)
+                visible[-1].append("…")
+                row[-1] = visible[0].blank_copy("\n").join(visible)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, COLUMN_GAP, 0, 0))
     for n in chosen:
         last = n == chosen[-1]
@@ -109,22 +121,6 @@ def table(
     for row in cells:
         grid.add_row(*row)
     out.print(grid)
-
-
-def _cut_last(names: Sequence[str], cells: Sequence[list[Text]], out: Console, lines: int) -> None:
-    """Cut the last cell of each row to `lines` lines in the width that the other columns leave."""
-    other_widths = sum(
-        max([len(name), *(row[n].cell_len for row in cells)]) + COLUMN_GAP
-        for n, name in enumerate(names[:-1])
-    )
-    room = max(out.width - other_widths - COLUMN_GAP, MIN_LAST_WIDTH)
-    for row in cells:
-        folded = row[-1].wrap(out, room)
-        if len(folded) > lines:
-            visible = folded[:lines]
-            visible[-1].truncate(room - 1)
-            visible[-1].append("…")
-            row[-1] = visible[0].blank_copy("\n").join(visible)
 
 
 def rows(lines: Iterable[Row], indent: int = 2) -> None:

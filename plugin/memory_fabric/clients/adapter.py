@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory_fabric.client import Client
-from memory_fabric.clients import codex
 from memory_fabric.clients.table import client_of
 from memory_fabric.clients.transcript import table_in
-from memory_fabric.clients.transcripts import head_of, printed_by
+from memory_fabric.clients.transcripts import changed_files, head_of, patch_in, printed_by
 from memory_fabric.config import SDK, Settings
 from memory_fabric.events import Event, event_of, prompt
 from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted
@@ -18,7 +17,6 @@ from memory_fabric.store import files
 
 SHELL, EDIT, WRITE = "Bash", "Edit", "Write"
 RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
-_EXIT_CODE = "\nExit Code: "
 
 
 def adapt(event: Event, key: str) -> Event:
@@ -57,8 +55,8 @@ def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -
 def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
     tool, arguments = str(raw["tool_name"]), dict(table_in(raw, "tool_input"))
     command = str(arguments.get("command") or arguments.get("input") or "")
-    if patch := codex.patch_in(tool, command):
-        paths = codex.changed_files(patch)
+    if patch := patch_in(tool, command):
+        paths = changed_files(patch)
         edit = {"file_path": "".join(paths[:1]), "file_paths": paths}
         return {"tool_name": EDIT, "tool_input": edit}
     name = client.tools.get(tool, tool)
@@ -84,7 +82,7 @@ def _shell_result(result: object) -> object:
     text = result.get("llmContent") or result.get("output")
     if not isinstance(text, str):
         return result
-    _, mark, code = text.rpartition(_EXIT_CODE)
+    _, mark, code = text.rpartition("\nExit Code: ")
     exit_code = {"exitCode": code.split("\n", 1)[0].strip()} if mark else {}
     return {**result, **exit_code, "stdout": printed_by(text)}
 

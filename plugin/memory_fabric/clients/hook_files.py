@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memory_fabric.client import VARIABLE
-from memory_fabric.clients import manifest, set_up
-from memory_fabric.clients.hooks_json import SERVER, Edited
-from memory_fabric.clients.json_text import Edit
-from memory_fabric.clients.manifest import Mark
-from memory_fabric.clients.set_up import Change
+from memory_fabric.clients import set_up
+from memory_fabric.clients.hooks_json import SERVER, Edit, Edited
+from memory_fabric.clients.set_up import Change, Mark
 from memory_fabric.clients.table import CLIENTS
 from memory_fabric.errors import BadInput
 from memory_fabric.store import files
@@ -109,7 +107,11 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
     """Return the changes that add hooks and, with `mcp`, the server. Raises BadInput, OSError."""
     if client == OPENCODE:
-        return [set_up.with_file(path, plugin(root), root)]
+        source = (
+            files.read_text(os.path.join(os.path.dirname(__file__), "opencode_plugin.js")) or ""
+        )
+        place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
+        return [set_up.with_file(path, source.replace("@LAUNCHER@", place), root)]
     file, groups = FILES[client], hooks(client, root)
     has_server = mcp and file.has_server
     own = set_up.with_hooks(home, path, root, groups, has_version=file.flat, has_server=has_server)
@@ -131,11 +133,12 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
-    mark = Mark(path, manifest.CODEX, server["command"])
-    added = set_up.added(
-        bare, lambda done: done.then(Edit(len(done.text), "", block)), mark, empty=""
-    )
-    return [own, added]
+    mark = Mark(path, set_up.CODEX, server["command"])
+
+    def put(done: Edited) -> Edited:
+        return done.then(Edit(len(done.text), "", block))
+
+    return [own, set_up.added(bare, put, mark, empty="")]
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:
@@ -146,13 +149,6 @@ def removals(client: str, home: str, path: str, root: str) -> list[Change]:
         path = os.path.join(os.path.dirname(path), CODEX_CONFIG)
         return [own, without_codex_server(home, path, root)]
     return [own]
-
-
-def plugin(root: str) -> str:
-    """Return the JavaScript source of the plugin for OpenCode, which starts the hook launcher."""
-    path = os.path.join(os.path.dirname(__file__), "opencode_plugin.js")
-    place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
-    return (files.read_text(path) or "").replace("@LAUNCHER@", place)
 
 
 def hooks(client: str, root: str) -> dict[str, list[Any]]:

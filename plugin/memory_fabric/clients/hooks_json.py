@@ -1,12 +1,16 @@
-"""Edits of a client's JSON file that add memory-fabric's hooks or server, or remove only them."""
+"""Edits of a client's JSON file that add memory-fabric's hooks or server, or remove only them.
+
+All other bytes, and so the user's layout, remain unchanged.
+"""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory_fabric.client import VARIABLE
-from memory_fabric.clients import json_text
-from memory_fabric.clients.json_text import Edit, Part
 from memory_fabric.errors import BadInput
 
 HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
@@ -19,6 +23,43 @@ OUR_MARK = "memory-fabric"
 
 # A function that returns True for a command of memory-fabric.
 IsOurs = Callable[[str], bool]
+SPACE = re.compile(r"[ \t\r\n]*")
+DECODER = json.JSONDecoder()
+BOM = "\ufeff"
+
+
+class Part(NamedTuple):
+    """A parsed value with its start and end offsets; an object's member starts at its name."""
+
+    start: int
+    end: int
+    value: Any
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+    opened: int = 0
+
+    def member(self, *names: str) -> Part | None:
+        """Return the member at the path `names`; of duplicate names, the last one counts."""
+        part: Part | None = self
+        for name in names:
+            part = part and next((p for p in reversed(part.parts) if p.name == name), None)
+        return part
+
+
+class Edit(NamedTuple):
+    """A replacement of the text `old` by the text `new` at the offset `start`."""
+
+    start: int
+    old: str
+    new: str
+
+    def applied(self, text: str) -> str:
+        """Return the text after this edit."""
+        return text[: self.start] + self.new + text[self.start + len(self.old) :]
+
+    def undone(self, text: str) -> str:
+        """Return the text before this edit."""
+        return text[: self.start] + self.old + text[self.start + len(self.new) :]
 
 
 class Edited(NamedTuple):
@@ -27,7 +68,7 @@ class Edited(NamedTuple):
     text: str
     edits: tuple[Edit, ...] = ()
 
-    def then(self, edit: Edit) -> "Edited":
+    def then(self, edit: Edit) -> Edited:
         """Return the text and edits after one more edit."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
@@ -41,7 +82,7 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
         if part is None:
             for inner in reversed(names[depth + 1 :]):
                 value = {inner: value}
-            return done.then(json_text.inserted(done.text, container, value, name))
+            return done.then(inserted(done.text, container, value, name))
         container = part
     return done
 
@@ -58,7 +99,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
             listed = read(done.text, path).member(HOOKS, event)
             assert listed is not None
             _need(listed, list, f"hooks.{event}", done.text, path)
-            done = done.then(json_text.inserted(done.text, listed, group))
+            done = done.then(inserted(done.text, listed, group))
     return done
 
 
@@ -77,7 +118,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
             return done
         inner = ((listed, hook),) if listed is not None else ()
         chain = (*inner, (event, group), (hooks, event), (root, hooks))
-        done = done.then(json_text.removed(done.text, *chain))
+        done = done.then(removed(done.text, *chain))
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
@@ -99,25 +140,21 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
     return with_member(done, path, (SERVERS, SERVER), dict(server))
 
 
-def server_in(text: str, path: str) -> Any:
-    """Return the entry of the MCP server named "memory" in the text, or None."""
-    part = read(text, path).member(SERVERS, SERVER)
-    return part.value if part else None
-
-
 def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
     """Remove memory-fabric's server, and the object of servers if it becomes empty."""
     root = read(done.text, path)
     servers, server = root.member(SERVERS), root.member(SERVERS, SERVER)
     if servers is None or server is None or not ours(_command(server.value)):
         return done
-    return done.then(json_text.removed(done.text, (servers, server), (root, servers)))
+    return done.then(removed(done.text, (servers, server), (root, servers)))
 
 
 def read(text: str, path: str) -> Part:
     """Parse a client's JSON file. Raises BadInput, with the number of the bad line if known."""
     try:
-        root = json_text.read(text)
+        body = text.removeprefix(BOM)
+        json.loads(body)  # raises an error with the line; the scan needs valid JSON
+        root = _scan(text, len(text) - len(body))
     except json.JSONDecodeError as error:
         text = f"{path}, line {error.lineno}: {error.msg}; it was left as it is."
         remedy = "Correct that line (comments are not JSON), and try again."
@@ -130,27 +167,22 @@ def read(text: str, path: str) -> Part:
     return root
 
 
-def launcher_test(*known: str) -> IsOurs:
-    """Return a predicate that accepts the hook commands in `known` and of any installation."""
-    return lambda command: (
-        _is_ours(command, known, LAUNCHER)
-        or (command.startswith(f"{VARIABLE}=") and LAUNCHER in command)
-    )
+def ours_test(end: str, *known: str) -> IsOurs:
+    """Return a predicate that accepts `known` commands and those of any installation.
 
+    `end` is LAUNCHER for the commands of hooks, and PROGRAM for those of servers.
+    """
 
-def program_test(*known: str) -> IsOurs:
-    """Return a predicate that accepts the server commands in `known` and of any installation."""
-    return lambda command: _is_ours(command, known, PROGRAM)
+    def is_ours(command: str) -> bool:
+        is_installed = command.startswith("/") and command.endswith(end) and OUR_MARK in command
+        is_for_client = command.startswith(f"{VARIABLE}=") and LAUNCHER in command
+        is_known = bool(command) and command in known
+        return is_known or is_installed or is_for_client or _is_launch_file(command)
 
-
-def _is_ours(command: str, known: tuple[str, ...], end: str) -> bool:
-    """Return True if a command is `known`, or is a path of memory-fabric that ends with `end`."""
-    is_program = command.startswith("/") and command.endswith(end) and OUR_MARK in command
-    return (bool(command) and command in known) or is_program or _is_launch_file(command)
+    return is_ours
 
 
 def _is_launch_file(command: str) -> bool:
-    """Return True if a command contains the path of memory-fabric's launcher for Windows."""
     path = command.replace("\\", "/")
     return OUR_MARK in path and LAUNCH_FILE in path
 
@@ -188,3 +220,82 @@ def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
         line = text.count("\n", 0, part.start) + 1
         text = f"{path}, line {line}: {what} must be {expected}; it was left as it is."
         raise BadInput(path, text, remedy="Correct it, and try again.")
+
+
+def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
+    """Return the edit that appends a value to an object or list, formatted like its siblings."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    # Indent by the same amount as the first member of the text.
+    first_line = re.match(rf"{BOM}?\s*\{{[ \t]*\r?\n([ \t]+)\S", text)
+    unit = first_line.group(1) if first_line else "  "
+    if container.parts:
+        last = container.parts[-1]
+        before = text[: last.start]
+        lead = before[len(before.rstrip(" \t\r\n")) :]
+        is_broken, indent = "\n" in lead, lead.rpartition("\n")[2]
+        layout = _shown(value, name, indent, unit if is_broken else "", newline)
+        return Edit(last.end, "", "," + (newline + indent if is_broken else " ") + layout)
+    inner = text[container.opened : container.end - 1]
+    body = text.strip(BOM + " \t\r\n")
+    if "\n" not in body and body != "{}":  # The container is written on one line.
+        return Edit(container.opened, inner, _shown(value, name, "", "", newline))
+    line = text[text.rfind("\n", 0, container.start) + 1 : container.start].removeprefix(BOM)
+    outer = line[: len(line) - len(line.lstrip(" \t"))]
+    layout = _shown(value, name, outer + unit, unit, newline)
+    return Edit(container.opened, inner, f"{newline}{outer}{unit}{layout}{newline}{outer}")
+
+
+def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
+    """Return the edit that removes a value, its comma, and containers that would become empty.
+
+    `chain` has pairs of a container and the part in it, beginning with the innermost container.
+    """
+    container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
+    at = container.parts.index(part)
+    if len(container.parts) == 1:
+        start, end = container.opened, container.end - 1
+    elif at:
+        start, end = container.parts[at - 1].end, part.end
+    else:
+        start, end = part.start, container.parts[1].start
+    return Edit(start, text[start:end], "")
+
+
+def undo(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text as it was before these edits."""
+    for edit in reversed(edits):
+        text = edit.undone(text)
+    return text
+
+
+def _shown(value: Any, name: str, indent: str, unit: str, newline: str) -> str:
+    lines = json.dumps(value, indent=unit or None, ensure_ascii=False).split("\n")
+    layout = (newline + indent).join(lines)
+    return f"{json.dumps(name, ensure_ascii=False)}: {layout}" if name else layout
+
+
+def _scan(text: str, at: int) -> Part:
+    start = _after_space(text, at)
+    if text[start] not in "{[":
+        value, end = DECODER.raw_decode(text, start)
+        return Part(start, end, value)
+    is_object = text[start] == "{"
+    parts: list[Part] = []
+    at = _after_space(text, start + 1)
+    while text[at] not in "}]":
+        name, begin = "", at
+        if is_object:
+            name, at = DECODER.raw_decode(text, at)
+            at = _after_space(text, at) + 1  # skip the colon
+        part = _scan(text, at)
+        parts.append(Part(begin, part.end, part.value, name, part.parts, part.opened))
+        at = _after_space(text, part.end)
+        if text[at] == ",":
+            at = _after_space(text, at + 1)
+    table: Any = {p.name: p.value for p in parts} if is_object else [p.value for p in parts]
+    return Part(start, at + 1, table, "", tuple(parts), start + 1)
+
+
+def _after_space(text: str, at: int) -> int:
+    space = SPACE.match(text, at)
+    return space.end() if space else at

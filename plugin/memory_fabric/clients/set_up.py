@@ -1,4 +1,9 @@
-"""Writes hooks and the MCP server into a client's files, and restores the files byte for byte."""
+"""Writes hooks and the MCP server into a client's files, and restores the files byte for byte.
+
+A manifest (`setup.json`) lists everything that setup changed outside the home. For an edited file,
+it stores the edits and a checksum, but not the text, which may contain keys; for a link, the path;
+and for both, the folders that setup created.
+"""
 
 import hashlib
 import json
@@ -6,10 +11,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.clients import hooks_json, json_text, manifest
-from memory_fabric.clients.hooks_json import Edited
-from memory_fabric.clients.json_text import Edit
-from memory_fabric.clients.manifest import Mark
+from memory_fabric.clients import hooks_json
+from memory_fabric.clients.hooks_json import Edit, Edited
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.setup import packages
 from memory_fabric.store import files
@@ -21,6 +24,27 @@ LINK_NAME = "memory-fabric"
 PROGRAM = os.path.join("bin", LINK_NAME)
 # A text in every whole file that setup writes, by which setup recognises the file later.
 OWN_FILE = b"Written by memory-fabric setup"
+NOTE = "setup.json"
+TEXTS = ("path", "kind", "command", "checksum")
+HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
+
+
+class Mark(NamedTuple):
+    """A manifest entry: a file or link that setup wrote, and how to undo that."""
+
+    path: str
+    kind: str
+    command: str
+    checksum: str = ""
+    existed: bool = True
+    edits: tuple[Edit, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    def is_of(self, path: str) -> bool:
+        """Return True if the mark belongs to this file (under any path), or to this link."""
+        if self.path == path:
+            return True
+        return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
 
 
 class Change(NamedTuple):
@@ -36,9 +60,6 @@ class Change(NamedTuple):
     def is_none(self) -> bool:
         """True if the change leaves the file as it is."""
         return self.before == self.after
-
-
-# --- commands that are written into clients' files
 
 
 def launcher(root: str) -> str:
@@ -81,9 +102,6 @@ def server_of(root: str) -> dict[str, Any]:
     return {"command": program, "args": [*arguments, "mcp"]}
 
 
-# --- hooks, and the MCP server if it is configured in the same file
-
-
 def with_hooks(
     home: str,
     path: str,
@@ -95,35 +113,39 @@ def with_hooks(
 ) -> Change:
     """Return the change that adds the hooks to a settings file, replacing another installation's.
 
-    Without `groups`, the hooks are Claude Code's. `has_version` also adds the format's version, and
-    `has_server` the MCP server. Raises OSError, and BadInput if the file is not a settings file.
+    Without `groups`, the hooks are Claude Code's; {} adds none. `has_version` also adds the version
+    of the format, and `has_server` the MCP server. Raises OSError, and BadInput for other files.
     """
-    command = launcher(root)
+    command, server = launcher(root), server_of(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
     before = _bytes_of(path)
 
     def put(done: Edited) -> Edited:
-        done = hooks_json.with_hooks(done, hooks, path)
+        done = hooks_json.with_hooks(done, hooks, path) if hooks else done
         if has_version:  # Cursor's file must have a version.
             done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
         if has_server:
-            done = hooks_json.with_server(done, server_of(root), path)
+            done = hooks_json.with_server(done, server, path)
         return done
 
     if before and before.strip():
         text = text_of(before, path)
-        ours = hooks_json.launcher_test(command, *manifest.commands_of(home, path))
-        has_all = not has_server or hooks_json.server_in(text, path) == server_of(root)
+        ours = hooks_json.ours_test(hooks_json.LAUNCHER, command, *_commands_of(home, path))
+        part = hooks_json.read(text, path).member(hooks_json.SERVERS, hooks_json.SERVER)
+        has_all = not has_server or (part is not None and part.value == server)
         if has_all and hooks_json.hooks_of(text, ours, path) == hooks:
             return Change(path, before, before)
-    return added(without_hooks(home, path, root), put, Mark(path, manifest.HOOKS, command))
+    mark = Mark(path, HOOKS, command) if hooks else Mark(path, SERVER, server["command"])
+    return added(without_hooks(home, path, root), put, mark)
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
     """Return the change that removes the hooks and the server. Raises BadInput, OSError."""
-    own = os.path.join(root, "hooks", "launch") if root else ""
-    ours = hooks_json.launcher_test(own, *manifest.commands_of(home, path))
-    program = hooks_json.program_test(os.path.join(root, "bin", "memory-fabric") if root else "")
+    commands = _commands_of(home, path)
+    ends = hooks_json.LAUNCHER, hooks_json.PROGRAM
+    ours, program = (
+        hooks_json.ours_test(end, root + end if root else "", *commands) for end in ends
+    )
 
     def take(done: Edited) -> Edited:
         done = hooks_json.without_hooks(done, ours, path)
@@ -137,29 +159,6 @@ def may_hold_hooks(path: str) -> bool:
     return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
-# --- the MCP server, and files that belong to memory-fabric as a whole
-
-
-def with_server(home: str, path: str, root: str) -> Change:
-    """Return the change that adds the MCP server to an .mcp.json. Raises BadInput, OSError."""
-    server = server_of(root)
-    before = _bytes_of(path)
-    if before and before.strip() and hooks_json.server_in(text_of(before, path), path) == server:
-        return Change(path, before, before)
-    return added(
-        without_server(home, path, root),
-        lambda done: hooks_json.with_server(done, server, path),
-        Mark(path, manifest.SERVER, server["command"]),
-    )
-
-
-def without_server(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the MCP server from an .mcp.json. Raises BadInput, OSError."""
-    own = os.path.join(root, "bin", "memory-fabric") if root else ""
-    ours = hooks_json.program_test(own, *manifest.commands_of(home, path))
-    return taken(home, path, lambda done: hooks_json.without_server(done, ours, path))
-
-
 def with_file(path: str, content: str, root: str) -> Change:
     """Return the change that writes a whole file of memory-fabric. Raises BadInput, OSError."""
     before, after = _bytes_of(path), content.encode("utf-8")
@@ -168,7 +167,7 @@ def with_file(path: str, content: str, root: str) -> Change:
     if before is not None and OWN_FILE not in before:
         text = f"{path} is not memory-fabric's file; it was left as it is."
         raise BadInput(path, text, remedy="Move it away, and try again.")
-    mark = Mark(path, manifest.FILE, launcher(root), _checksum(after), existed=False)
+    mark = Mark(path, FILE, launcher(root), _checksum(after), existed=False)
     return Change(path, before, after, mark)
 
 
@@ -177,11 +176,8 @@ def without_file(home: str, path: str, root: str) -> Change:
     before = _bytes_of(path)
     if before is None or OWN_FILE not in before:
         return Change(path, before, before)
-    mark = next(iter(manifest.marks_of(home, path)), None)
+    mark = next(iter(_marks_of(home, path)), None)
     return Change(path, before, None, mark, restores=mark is not None)
-
-
-# --- changes of any file: add entries and a mark, restore the file by its mark, write it
 
 
 def added(
@@ -203,10 +199,10 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
     if before is None:
         return Change(path, None, None)
     checksum = _checksum(before)
-    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
+    fits = (mark for mark in _marks_of(home, path) if mark.checksum == checksum)
     # Do not restore a file that setup created if the user has replaced it by a link.
     if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
-        text = json_text.undo(before.decode("utf-8"), mark.edits)
+        text = hooks_json.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
         return Change(path, before, after, mark, restores=True)
     if not before.strip():
@@ -221,10 +217,10 @@ def apply(home: str, change: Change) -> None:
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
             raise _changed(path)
-        made = manifest.missing_folders(os.path.dirname(path))
+        made = _missing_folders(os.path.dirname(path))
         if mark:
             # The marks of other files may list the folders around this file.
-            others = (folder for other in manifest.marks(home) for folder in other.folders)
+            others = (folder for other in marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
             folders = sorted({*mark.folders, *above, *made})  # outermost first
             noted = mark._replace(folders=tuple(folders))
@@ -232,17 +228,18 @@ def apply(home: str, change: Change) -> None:
             os.unlink(path)
         else:
             if mark and not change.restores:
-                manifest.expect(home, noted)
-            manifest.make_folders(os.path.dirname(path))
+                # The mark is saved first, so that an interrupted write can be undone.
+                _rewrite(home, lambda other: other != noted, noted)
+            _make_folders(os.path.dirname(path))
             if not files.write_atomic(
                 path, change.after, still=lambda: _bytes_of(path) == change.before
             ):
                 raise _changed(path)
     if mark is None or change.restores or change.after is None:
-        manifest.forget(home, path)
-        manifest.remove_empty(mark.folders if mark and change.after is None else ())
+        _forget(home, path)
+        _remove_empty(mark.folders if mark and change.after is None else ())
     else:
-        manifest.remember(home, noted)
+        _remember(home, noted)
 
 
 def text_of(contents: bytes, path: str) -> str:
@@ -271,12 +268,8 @@ def _checksum(contents: bytes) -> str:
 
 
 def _changed(path: str) -> StoreUnavailable:
-    return StoreUnavailable(
-        path, f"{path} was changed meanwhile and was left as it is.", remedy="Try again."
-    )
-
-
-# --- a link to the command, in a folder on the user's PATH
+    text = f"{path} was changed meanwhile and was left as it is."
+    return StoreUnavailable(path, text, remedy="Try again.")
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
@@ -294,33 +287,97 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
         if os.readlink(path) == target:
             return path, False
         os.unlink(path)
-    made = manifest.make_folders(folder)
+    made = _make_folders(folder)
     os.symlink(target, path)
-    before = [name for mark in manifest.marks_of(home, path)[:1] for name in mark.folders]
-    manifest.remember(home, Mark(path, manifest.LINK, target, folders=(*before, *made)))
+    before = [name for mark in _marks_of(home, path)[:1] for name in mark.folders]
+    _remember(home, Mark(path, LINK, target, folders=(*before, *made)))
     return path, True
 
 
 def without_link(home: str, path: str) -> None:
     """Delete the link, and folders created for it. Raises NotFound, BadInput, OSError."""
-    marks = manifest.marks_of(home, path)
+    marks = _marks_of(home, path)
     if not os.path.lexists(path):
-        manifest.forget(home, path)
+        _forget(home, path)
         raise NotFound(path, f"There is no {path}.", remedy="Name its folder with --bin.")
     _expect_ours(home, path, "Remove it yourself.")
     os.unlink(path)
-    manifest.forget(home, path)
-    manifest.remove_empty(marks[0].folders if marks else ())
+    _forget(home, path)
+    _remove_empty(marks[0].folders if marks else ())
 
 
 def _expect_ours(home: str, path: str, remedy: str) -> None:
     """Raise BadInput unless the path is a link, broken or not, to a memory-fabric command."""
     if os.path.islink(path):
         target = os.readlink(path)
-        if target in manifest.commands_of(home, path)[:1]:
+        if target in _commands_of(home, path)[:1]:
             return
         root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
         if target.endswith(PROGRAM) and os.path.exists(os.path.join(root, "hooks", "launch")):
             return
     text = f"{path} belongs to another program and was left alone."
     raise BadInput("--shell", text, remedy=remedy)
+
+
+def marks(home: str) -> list[Mark]:
+    """Return all marks in the manifest, in order; invalid marks are skipped."""
+    rows = files.read_json(os.path.join(home, NOTE)).get("marks")
+    listed = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            path, kind, command, checksum = (str(row[name]) for name in TEXTS)
+            edits = (Edit(int(e["start"]), str(e["old"]), str(e["new"])) for e in row["edits"])
+            folders = tuple(map(str, row["folders"]))
+            existed = row["existed"] is True
+            listed.append(Mark(path, kind, command, checksum, existed, tuple(edits), folders))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return listed
+
+
+def _marks_of(home: str, path: str) -> list[Mark]:
+    """Return the marks of a path: usually one, but two after an interrupted write."""
+    return [mark for mark in marks(home) if mark.is_of(path)]
+
+
+def _commands_of(home: str, path: str) -> list[str]:
+    return [mark.command for mark in _marks_of(home, path)]
+
+
+def _remember(home: str, mark: Mark) -> None:
+    """Save a mark in place of all other marks of its path. Raises OSError, TimeoutError."""
+    _rewrite(home, lambda other: not other.is_of(mark.path), mark)
+
+
+def _forget(home: str, path: str) -> None:
+    if _marks_of(home, path):
+        _rewrite(home, lambda other: not other.is_of(path))
+
+
+def _make_folders(folder: str) -> list[str]:
+    missing = _missing_folders(folder)
+    for name in missing:
+        os.mkdir(name, 0o755)
+    return missing
+
+
+def _missing_folders(folder: str) -> list[str]:
+    missing: list[str] = []
+    while folder and not os.path.lexists(folder):
+        missing.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return missing
+
+
+def _remove_empty(folders: tuple[str, ...]) -> None:
+    for folder in reversed(folders):
+        if os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+
+
+def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
+    note = os.path.join(home, NOTE)
+    with files.Locked(note + ".lock"):
+        every = (*filter(stays, marks(home)), *new)
+        rows = [{**m._asdict(), "edits": [e._asdict() for e in m.edits]} for m in every]
+        files.write_atomic(note, files.pretty_json({"marks": rows}))

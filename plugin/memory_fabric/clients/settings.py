@@ -17,7 +17,6 @@ USER, PROJECT, LOCAL = "user", "project", "local"
 LAUNCHER = "hooks/launch"
 # The path of the package, relative to the folder that contains the launcher's `hooks`.
 SOURCE = os.path.join("plugin", "memory_fabric")
-RULE_KINDS = ("allow", "ask", "deny")
 # Texts, one of which occurs in the command or arguments of memory-fabric's server.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
 # Larger files are not read; Claude Code's state file grows with its history.
@@ -49,14 +48,6 @@ class Server(NamedTuple):
     path: str
     ours: bool
     enabled: bool = True
-
-
-class Rule(NamedTuple):
-    """A permission rule: its kind (allow, ask or deny), its text, and the path of its file."""
-
-    kind: str
-    text: str
-    path: str
 
 
 def layers(settings: Settings) -> list[Layer]:
@@ -120,12 +111,12 @@ def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
     }
 
 
-def rules(layers: list[Layer]) -> list[Rule]:
-    """Return the permission rules in all settings files."""
+def rules(layers: list[Layer], *kinds: str) -> list[tuple[str, str]]:
+    """Return (text, file) for each permission rule of these kinds (allow, ask, deny)."""
     return [
-        Rule(kind, text, layer.path)
+        (text, layer.path)
         for layer in layers
-        for kind in RULE_KINDS
+        for kind in kinds
         for text in _texts(_table(layer.values, "permissions").get(kind))
     ]
 

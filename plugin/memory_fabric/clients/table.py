@@ -21,7 +21,6 @@ CURSOR_EVENTS = (
 
 
 def _client(key: str, name: str) -> Client:
-    """Return a client with Claude Code's events and tools, but without its memory file."""
     client = Client(key, name, "The assistant", memory_file="", transcripts="", has_skills=False)
     return client._replace(mark={CLIENT: key}, instructions=("AGENTS.md",))
 

@@ -17,16 +17,12 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
 # The maximum size of one reading, and of one line; longer lines are skipped and counted as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
-MAX_META_BYTES = 64 << 10
 # How much is read to find a session's head, before which the client may store much of its state.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
 # The size of the chunks in which a file is read backwards from its end.
 TAIL_BYTES = 128 << 10
 # How many bytes of an overlong line are skipped at a time, and at most during one event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
-# The checksum of this many bytes before the offset shows if the file was replaced.
-MARK_BYTES = 64
-# The possible values of Reading.trouble.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
 # Flags of entries that do not belong to the conversation, or that repeat parts of it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
@@ -41,14 +37,10 @@ MARKS = {
     "wakeupSource": (),
 }
 MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
-# The field's value for a prompt that the model suggested and the user accepted.
-ACCEPTED = "suggestion_accepted"
 # How many bytes at the end of a transcript are read to find out who sent a prompt.
 BEFORE_PROMPT_BYTES = 128 << 10
 # The maximum number of subagents of a session whose transcripts are read.
 MAX_AGENTS = 20
-# A scheduled prompt is recognised by this many characters at its beginning.
-FIRED_CHARS = 100
 
 
 class ToolUse(NamedTuple):
@@ -129,10 +121,11 @@ def is_clients_own(settings: Settings, path: str) -> bool:
     """Return False if the client is Claude Code and a path is not in its transcript folder."""
     if settings.client != CLAUDE_CODE:
         return True
-    root = os.path.join(settings.config_dir, "projects")
-    return "\0" not in path and any(
-        norm(path).startswith(norm(root) + os.sep) for norm in (os.path.normpath, os.path.realpath)
+    root, norms = (
+        os.path.join(settings.config_dir, "projects"),
+        (os.path.normpath, os.path.realpath),
     )
+    return "\0" not in path and any(n(path).startswith(n(root) + os.sep) for n in norms)
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
@@ -193,7 +186,8 @@ def _mark(file: BinaryIO, offset: int) -> str:
         return ""
     from zlib import crc32  # imported late: not needed for prompts
 
-    start = max(0, offset - MARK_BYTES)
+    # Enough bytes to show if the file was replaced.
+    start = max(0, offset - 64)
     file.seek(start)
     return f"{crc32(file.read(offset - start)):08x}"
 
@@ -277,7 +271,7 @@ def before_prompt(path: str, prompt: str) -> str:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
                 # The entry has only the prompt's beginning; several prompts may be sent as one.
-                if text_in(entry, "prompt").strip()[:FIRED_CHARS] in prompt:
+                if text_in(entry, "prompt").strip()[:100] in prompt:
                     return SCHEDULED
                 continue
             turn = any_turn_of(entry)
@@ -296,15 +290,6 @@ def before_prompt(path: str, prompt: str) -> str:
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
     """Yield the entries whose lines contain one of the `signs`, the last first. Raises OSError."""
-    for line in _lines_from_end(path, max_bytes):
-        if any(sign in line for sign in signs):
-            try:
-                yield load_object(line)
-            except BadInput:
-                continue
-
-
-def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
     with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, torn = max(0, at - max_bytes), b""
@@ -312,10 +297,14 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
             start = max(stop, at - TAIL_BYTES)
             file.seek(start)
             first, *lines = (file.read(at - start) + torn).split(b"\n")
-            yield from reversed(lines)
             at, torn = start, first
-        if not stop:
-            yield torn
+            lines = [torn, *lines] if at == 0 else lines
+            for line in reversed(lines):
+                if any(sign in line for sign in signs):
+                    try:
+                        yield load_object(line)
+                    except BadInput:
+                        continue
 
 
 def paths_of_agents(path: str) -> list[str]:
@@ -336,14 +325,14 @@ def task_of_agent(path: str, agent: str) -> str:
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         with files.open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
-            return text_in(load_object(file.read(MAX_META_BYTES)), "toolUseId")
+            return text_in(load_object(file.read(64 << 10)), "toolUseId")
     except (OSError, ValueError, BadInput):
         return ""
 
 
-def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
+def turn_of(entry: Mapping[str, Any]) -> Turn | None:
     """Return the turn in a transcript entry; None if there is none, or if a machine wrote it."""
-    turn = any_turn_of(entry, sidechain)
+    turn = any_turn_of(entry)
     return turn if turn is not None and turn.origin != BY_MACHINE else None
 
 
@@ -408,7 +397,8 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
         return BY_MACHINE
     if _lacks_marks(entry) or any(entry.get(k) not in (None, *v) for k, v in MARKS.items()):
         return BY_MACHINE
-    return CHOSEN if entry.get("promptSource") == ACCEPTED else TYPED
+    # CHOSEN: the model suggested the prompt, and the user accepted it.
+    return CHOSEN if entry.get("promptSource") == "suggestion_accepted" else TYPED
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:

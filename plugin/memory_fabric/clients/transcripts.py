@@ -4,14 +4,16 @@
   subagents are left out: no person wrote the prompts, and the session contains the reports.
 - Qwen Code: `projects/<folder>/chats/<session>.jsonl`. In release 0.24, entries have Claude Code's
   fields, but the message is in Gemini's form (`parts`).
-- Codex: see `clients.codex`.
+- Codex: `sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` below CODEX_HOME, with lines of
+  `{timestamp, type, payload}`. In release 0.169, messages of the role user also contain text that
+  the client added. The user's text is therefore read from events: `item_completed`, or
+  `user_message` in older releases.
 """
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.clients import codex
 from memory_fabric.clients.table import GEMINI_TOOLS
 from memory_fabric.clients.transcript import (
     Head,
@@ -28,7 +30,7 @@ from memory_fabric.clients.transcript import (
 )
 from memory_fabric.config import SDK
 from memory_fabric.errors import BadInput
-from memory_fabric.events import load_object
+from memory_fabric.events import is_machine_text, load_object
 from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
@@ -38,10 +40,14 @@ SUBAGENT = "agent-"
 # A line with the session's agent type contains this text within its first bytes.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
-# In Qwen Code, hooks' text in a user message begins with this.
-_OF_HOOKS = "<qwen:user-prompt-submit-context>"
 # The texts before and after a command's output in reports of Gemini CLI and Qwen Code.
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
+# Codex's tool that applies a patch, and the lines of a patch that name files.
+PATCH, _BEGIN = "apply_patch", "*** Begin Patch"
+_CHANGES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+# The length of a session's id in Codex, a UUID, with which the file's name ends.
+ID_CHARS = 36
+SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
 
 
 def printed_by(report: str) -> str:
@@ -70,7 +76,6 @@ def _head(path: str) -> Head | None:
 
 
 def _claude_agent(path: str) -> str:
-    """Return the agent type of a Claude Code session; '' if no line has it. Raises OSError."""
     with files.open_regular(path) as file:
         for line in file:
             if AGENT_SETTING in line[:MAX_SETTING_BYTES]:
@@ -103,7 +108,8 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
     texts, tools, results = [], [], []
     for part in (p for p in (parts if isinstance(parts, list) else []) if isinstance(p, dict)):
         text = text_in(part, "text")
-        is_of_hooks = kind == "user" and text.startswith(_OF_HOOKS)
+        # In Qwen Code, hooks' text in a user message begins with this.
+        is_of_hooks = kind == "user" and text.startswith("<qwen:user-prompt-submit-context>")
         if text and part.get("thought") is not True and not is_of_hooks:
             texts.append(text)
         if "functionCall" in part:
@@ -132,6 +138,151 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
     return turn if turn.text or turn.tools or turn.results else None
 
 
+def changed_files(patch: str) -> list[str]:
+    """Return the paths of the files that a patch adds, changes, deletes or moves, each once."""
+    lines = (line.strip() for line in patch.splitlines())
+    paths = (line[len(c) :].strip() for line in lines for c in _CHANGES if line.startswith(c))
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def patch_in(tool: str, command: str) -> str:
+    """Return the patch that a tool call or shell command applies; '' if it applies none."""
+    if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
+        return command
+    return ""
+
+
+def _codex_paths(root: str) -> Iterator[str]:
+    for folder in ("sessions", "archived_sessions"):
+        for inside, folders, names in os.walk(os.path.join(root, folder)):
+            folders.sort()
+            for name in sorted(names):
+                if name.startswith("rollout-") and name.endswith(".jsonl"):
+                    yield os.path.join(inside, name)
+
+
+def _codex_head(path: str) -> Head | None:
+    """Return a transcript's head; None for subagents or without a folder. Raises OSError."""
+    for entry in entries(path):
+        if entry.get("type") == "session_meta":
+            meta = table_in(entry, "payload")
+            source, folder = meta.get("source"), text_in(meta, "cwd")
+            is_subagent = isinstance(source, dict) and "subagent" in source
+            if is_subagent or text_in(meta, "thread_source") == "subagent" or not folder:
+                return None
+            id_in_name = os.path.basename(path).removesuffix(".jsonl")[-ID_CHARS:]
+            at = text_in(meta, "timestamp") or text_in(entry, "timestamp")
+            return Head(text_in(meta, "id") or id_in_name, folder, at, "", source != "exec")
+    return None
+
+
+def _codex_parser(head: Head) -> Parse:
+    """Return a parser of the turns of a session; its entries must be passed in order."""
+    folder, typed = head.folder, ""
+
+    def parse(entry: Mapping[str, Any], at: int) -> Turn | None:
+        nonlocal folder, typed
+        payload, kind, turn = entry.get("payload"), entry.get("type"), None
+        if not isinstance(payload, dict):
+            return None
+        if kind == "turn_context":
+            folder = text_in(payload, "cwd") or folder
+        elif kind == "event_msg":
+            turn = _typed_turn(payload)
+            if turn is None or not turn.text or turn.text == typed:
+                return None  # Some releases write an event of each kind for one message.
+            typed = turn.text
+        elif kind == "response_item":
+            turn = _answered_turn(payload, folder)
+            typed = "" if turn else typed
+        # Shorter ids are unique only within one answer, so the offset of the line replaces them.
+        return turn and turn._replace(
+            uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{head.session}:{at}",
+            created_at=text_in(entry, "timestamp"),
+            cwd=folder,
+            session=head.session,
+        )
+
+    return parse
+
+
+def _typed_turn(payload: Mapping[str, Any]) -> Turn | None:
+    item, kind, origin = payload.get("item"), text_in(payload, "type"), TYPED
+    if kind == "user_message":
+        text = text_in(payload, "message")
+        origin = TYPED if text_in(payload, "kind") in ("", "plain") else BY_MACHINE
+    elif kind == "item_completed" and text_in(item, "type") == "UserMessage":
+        text = _codex_texts(item.get("content") if isinstance(item, dict) else None)
+    else:
+        return None
+    origin = BY_MACHINE if is_machine_text(text) else origin
+    return Turn(text_in(item, "id"), "user", text, origin=origin)
+
+
+def _answered_turn(payload: Mapping[str, Any], folder: str) -> Turn | None:
+    kind, call = text_in(payload, "type"), text_in(payload, "call_id")
+    if kind == "message" and payload.get("role") == "assistant":
+        text = _codex_texts(payload.get("content"))
+        return Turn(text_in(payload, "id"), "assistant", text) if text else None
+    if kind in ("function_call", "custom_tool_call", "local_shell_call"):
+        tools = _codex_tools(kind, payload, call, folder)
+        return Turn("", "assistant", tools=tools) if tools else None
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        text, is_error = _codex_result(payload.get("output"))
+        return Turn("", "user", results=(ToolResult(call, text, is_error),))
+    return None
+
+
+def _codex_tools(
+    kind: str, payload: Mapping[str, Any], call: str, folder: str
+) -> tuple[ToolUse, ...]:
+    name = text_in(payload, "name")
+    if kind == "local_shell_call":
+        name, arguments = "local_shell", table_in(payload, "action")
+    else:
+        arguments = files.parsed(text_in(payload, "arguments")) or {}
+    if name == PATCH:
+        patch = text_in(payload, "input") or text_in(arguments, "input")
+    elif name in SHELLS:
+        command = arguments.get("cmd") or arguments.get("command") or ""
+        if isinstance(command, list):
+            words = [str(word) for word in command]
+            is_shell = len(words) == 3 and words[1] in ("-lc", "-c")
+            command = words[2] if is_shell else " ".join(words)
+        patch = patch_in(name, str(command))
+        if not patch:
+            return (ToolUse(call, "Bash", {"command": str(command)}),)
+    else:
+        return (ToolUse(call, name, arguments),) if name else ()
+    # A patch has paths relative to the working folder.
+    paths = [os.path.join(folder, file) for file in changed_files(patch)]
+    return tuple(ToolUse(call, "Edit", {"file_path": path}) for path in paths)
+
+
+def _codex_result(output: object) -> tuple[str, bool]:
+    if isinstance(output, list):
+        return _codex_texts(output), False
+    if isinstance(output, dict):
+        return text_in(output, "content"), output.get("success") is False
+    text = output if isinstance(output, str) else ""
+    if text.startswith("{"):
+        value = files.parsed(text) or {}
+        if "output" in value:
+            code = table_in(value, "metadata").get("exit_code")
+            return text_in(value, "output"), code not in (None, 0)
+    head, mark, printed = text.partition("\nOutput:\n")
+    for line in head.splitlines():
+        for words in ("Process exited with code ", "Exit code: "):
+            if line.startswith(words):
+                return printed if mark else text, line[len(words) :].strip() != "0"
+    return text, text.startswith(("unsupported ", "apply_patch verification failed"))
+
+
+def _codex_texts(content: object) -> str:
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(text for block in blocks if (text := text_in(block, "text")))
+
+
 class Form(NamedTuple):
     """A transcript format: its client's name, and functions that find and read transcripts."""
 
@@ -152,7 +303,7 @@ CLIENTS: Mapping[str, Form] = {
         _claude_kept_days,
         _claude_agent,
     ),
-    "codex": Form("Codex", codex.paths, codex.head, codex.Parser),
+    "codex": Form("Codex", _codex_paths, _codex_head, _codex_parser),
     "qwen": Form(
         "Qwen Code",
         lambda root: _files_in(root, "chats"),

@@ -48,7 +48,7 @@ class Finding(NamedTuple):
         """Return the finding as a dict for JSON; docs/commands.md documents the keys."""
         names = ("name", "state", "told", "remedy", "area")
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
-        fields["fixable"] = self.fixable and self.state != OK
+        fields |= {"fixable": self.fixable and self.state != OK}
         more = {"details": list(self.details), "mended": list(self.mended)}
         return fields | {name: lines for name, lines in more.items() if lines}
 

@@ -20,20 +20,13 @@ from memory_fabric.store.history import trace
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 
-MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
+MAX_FILES, DAYS = 20, 14
+MAX_AGE_S = DAYS * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Every entry of a conversation contains this text, because every entry has a type.
-HAS_TYPE = b'"type"'
 # Beginnings of lines that log the client's requests: much of a file, but no conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
-GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# The channels whose injections appear in the transcript of the main conversation.
-CHANNELS = ("session", "prompt", "compact")
-SHOWN_RECEIPTS, SHOWN_IDS, SHOWN_SESSIONS = 5, 6, 3
-# The version is looked up in this many bytes at the end, because every entry has it.
-VERSION_BYTES = 256 << 10
-DAYS = MAX_AGE_S // 86400
+SHOWN_RECEIPTS, SHOWN_IDS = 5, 6
 NOT_RUN = (
     "Start these sessions again: hooks are read at a session's start. Claude Code may skip hooks "
     "in a folder that is not trusted. See the checks of Claude Code above. A session with memory "
@@ -49,15 +42,6 @@ UNKNOWN_MARK = (
 )
 
 
-class File(NamedTuple):
-    """The transcript file of a session: session id, path, size in bytes, and modification time."""
-
-    session: str
-    path: str
-    size: int
-    changed_s: float
-
-
 class Receipt(NamedTuple):
     """A memory block in a transcript: its time, its event, and its memories' short ids or names."""
 
@@ -70,47 +54,27 @@ class Dialogue(NamedTuple):
     """A conversation as read from its transcript; `whole` is False if only the end was read."""
 
     session: str
-    prompts: tuple[str, ...]
-    receipts: tuple[Receipt, ...]
-    first_at: str = ""
-    answered_at: str = ""
-    version: str = ""
-    whole: bool = True
-    folder: str = ""
+    prompts: list[str]
+    receipts: list[Receipt]
+    first_at: str
+    answered_at: str
+    whole: bool
+    folder: str
 
 
-class Entry(NamedTuple):
-    """A row of the injection ledger: a session, a memory that it was given, channel and time."""
-
-    session: str
-    memory: str
-    channel: str
-    at: str
-
-
-class HookDelivery(NamedTuple):
-    """The memories that one hook run injected; `arrived` if a transcript shows one of them."""
-
-    session: str
-    at: str
-    memories: tuple[str, ...]
-    arrived: bool
-
-
-def files_of(folders: Iterable[str], now_s: float) -> list[File]:
+def files_of(folders: Iterable[str], now_s: float) -> list[str]:
     """Return the transcripts of the last days in these folders, newest first, at most MAX_FILES."""
     young = []
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
             path = os.path.join(folder, name)
             try:
-                status = os.stat(path)
+                changed_s = os.path.getmtime(path)
             except OSError:
                 continue  # deleted meanwhile, or a broken link
-            if now_s - status.st_mtime <= MAX_AGE_S and os.path.isfile(path):
-                session = name.removesuffix(".jsonl")
-                young.append(File(session, path, status.st_size, status.st_mtime))
-    return sorted(young, key=lambda file: file.changed_s, reverse=True)[:MAX_FILES]
+            if now_s - changed_s <= MAX_AGE_S and os.path.isfile(path):
+                young.append((changed_s, path))
+    return [path for _, path in sorted(young, reverse=True)[:MAX_FILES]]
 
 
 def folder_of(config_dir: str, path: str) -> str:
@@ -118,19 +82,18 @@ def folder_of(config_dir: str, path: str) -> str:
     return os.path.join(config_dir, "projects", memory_md.slug_of(path))
 
 
-def read(files: Iterable[File]) -> list[Dialogue]:
+def read(paths: Iterable[str]) -> list[Dialogue]:
     """Return the conversations in these files within the size limits; skip unreadable files."""
     left, dialogues = MAX_BYTES, []
-    for file in files:
+    for path in paths:
         most = min(MAX_BYTES_OF_FILE, left)
-        if most <= 0:
-            break
-        left -= min(file.size, most)
         try:
-            shown = entries(file.path, most)
-            dialogues.append(dialogue(file.session, shown, whole=file.size <= most))
+            size = os.path.getsize(path)
+            session = os.path.basename(path).removesuffix(".jsonl")
+            dialogues.append(dialogue(session, entries(path, most), whole=size <= most))
         except OSError:
             continue  # deleted meanwhile or unreadable, so it proves nothing
+        left -= min(size, most)
     return dialogues
 
 
@@ -145,7 +108,8 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(MAX_LINE_BYTES):
             is_whole = not is_inside and line.endswith(b"\n")
             is_inside = not line.endswith(b"\n")
-            if not is_whole or HAS_TYPE not in line or line.startswith(BOOKKEEPING):
+            # Every entry of a conversation has a type.
+            if not is_whole or b'"type"' not in line or line.startswith(BOOKKEEPING):
                 continue
             try:
                 yield load_object(line)
@@ -155,17 +119,12 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
     """Build the conversation from the entries of its transcript."""
-    view = Dialogue(session, (), (), whole=whole)
     prompts: list[str] = []
     receipts: list[Receipt] = []
+    first_at = answered_at = folder = ""
     for entry in (entry for entry in said if entry.get("isSidechain") is not True):
-        at = text_in(entry, "timestamp")
-        view = view._replace(
-            first_at=view.first_at or at,
-            version=text_in(entry, "version") or view.version,
-            folder=view.folder or text_in(entry, "cwd"),
-        )
-        turn = turn_of(entry)
+        at, turn = text_in(entry, "timestamp"), turn_of(entry)
+        first_at, folder = first_at or at, folder or text_in(entry, "cwd")
         if entry.get("type") == "attachment":
             receipts += _receipts(table_in(entry, "attachment"), at)
         elif turn is None or not turn.text or (turn.role == "user" and turn.results):
@@ -173,12 +132,13 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
         elif turn.role == "user":
             prompts.append(at)
         else:
-            view = view._replace(answered_at=at or view.answered_at)
-    return view._replace(prompts=tuple(prompts), receipts=tuple(receipts))
+            answered_at = at or answered_at
+    return Dialogue(session, prompts, receipts, first_at, answered_at, whole, folder)
 
 
 def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
-    content = attachment.get("content") if attachment.get("type") == GIVEN else ""
+    is_of_hook = attachment.get("type") == "hook_additional_context"
+    content = attachment.get("content") if is_of_hook else ""
     for text in content if isinstance(content, list) else [content]:
         if not isinstance(text, str) or OPEN_FENCE not in text:
             continue
@@ -188,47 +148,49 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
         yield Receipt(at, str(attachment.get("hookEvent") or ""), tuple(marks))
 
 
-def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
-    """Return the injections that came before an answer in a transcript, oldest first."""
+def lost(
+    ledger: Iterable[tuple[str, str, str, str]], dialogues: Iterable[Dialogue]
+) -> tuple[int, list[str]]:
+    """Return how many hook runs should have receipts, and a line for each run that has none.
+
+    The rows of the ledger are (session, memory, channel, time). Only injections that came before an
+    answer in a transcript count, since others may have been cancelled.
+    """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for entry in ledger:
-        shown = by_session.get(entry.session)
-        if shown is None or entry.channel not in CHANNELS or entry.at >= shown.answered_at:
+    runs: dict[tuple[str, str, str], list[str]] = {}
+    for session, memory, channel, at in ledger:
+        shown = by_session.get(session)
+        if shown is None or at >= shown.answered_at or not (shown.whole or at > shown.first_at):
             continue
-        if shown.whole or entry.at > shown.first_at:
-            groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
-    expected = []
-    for (at, session, _), ids in sorted(groups.items()):
+        # Only these channels appear in the transcript of the main conversation.
+        if channel in ("session", "prompt", "compact"):
+            # A block shows the short id of a record, and the name of an entity.
+            source, _, name = memory.partition(":")
+            name = name.rpartition("#")[0] or name if source == "graph" else short_id(name)
+            runs.setdefault((at, session, channel), []).append(name)
+    lines = []
+    for (at, session, _), names in sorted(runs.items()):
         shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
         # A block shows a relation by the name of its first entity, and cuts long names.
         beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
         # One memory is enough evidence, because a hook's text arrives whole or not at all.
-        arrived = any(reference(memory).startswith(beginnings) for memory in ids)
-        expected.append(HookDelivery(session, at, tuple(ids), arrived))
-    return expected
-
-
-def reference(memory: str) -> str:
-    """Return the name by which a block refers to a memory: its short id, or its entity's name."""
-    source, _, name = memory.partition(":")
-    return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
-
-
-# --- checks
+        if not any(name.startswith(beginnings) for name in names):
+            lines.append(f"{when(at)}, session {session[:8]}: {first_of(names, SHOWN_IDS)}")
+    return len(runs), lines
 
 
 def client_version(sight: Sight) -> Finding:
     """Check the newest transcript: the client's version, and how it shows who wrote a prompt."""
-    for file in files_of(_folders(sight), sight.now_s):
+    for path in files_of(_folders(sight), sight.now_s):
         try:
-            last = list(entries(file.path, VERSION_BYTES))
-            if version := dialogue(file.session, last).version:
-                strange = sorted({mark for mark in map(unknown_mark, last) if mark})
-                text = f"{version} marks prompts in a way that is not known: {'; '.join(strange)}"
-                return warning(text, UNKNOWN_MARK) if strange else version_check(version)
+            last = list(entries(path, 256 << 10))
         except OSError:
             continue  # deleted meanwhile, or unreadable
+        versions = [text_in(e, "version") for e in last if e.get("isSidechain") is not True]
+        if version := next(filter(None, reversed(versions)), ""):
+            strange = sorted({mark for mark in map(unknown_mark, last) if mark})
+            text = f"{version} marks prompts in a way that is not known: {'; '.join(strange)}"
+            return warning(text, UNKNOWN_MARK) if strange else version_check(version)
     return version_check("")
 
 
@@ -236,12 +198,12 @@ def checks(sight: Sight) -> Iterator[Finding]:
     """Check recent transcripts for injected memories; a lack of transcripts is not a fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
-    dialogues = [d for d in read(files_of(_folders(sight), sight.now_s)) if d.prompts]
     # Keep this project's conversations only: other projects may use the same transcript folder.
     places = tuple(os.path.join(place, "") for place in _places(sight))
     dialogues = [
         d
-        for d in dialogues
+        for d in read(files_of(_folders(sight), sight.now_s))
+        if d.prompts
         if d.session in sessions or os.path.join(d.folder or places[0], "").startswith(places)
     ]
     if not dialogues:
@@ -252,26 +214,19 @@ def checks(sight: Sight) -> Iterator[Finding]:
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
     # Leave out the request for notes, which the ledger also lists but which is not a memory.
-    ledger = [Entry(*row) for row in rows if row[1] != protocol.ID]
-    expected = deliveries(ledger, dialogues)
-    lost = [delivery for delivery in expected if not delivery.arrived]
-    times = many(len(expected), "time")
+    expected, missing = lost((row for row in rows if row[1] != protocol.ID), dialogues)
+    times = many(expected, "time")
     finding = fine(f"the transcripts show everything in the ledger: {times}")
     if not expected:
         finding = fine("the ledger has nothing that a transcript must show yet")
-    elif lost:
-        details = []
-        for delivery in lost[-SHOWN_RECEIPTS:]:
-            ids = first_of([reference(memory) for memory in delivery.memories], SHOWN_IDS)
-            details.append(f"{when(delivery.at)}, session {delivery.session[:8]}: {ids}")
-        state = FAULT if 2 * len(lost) >= len(expected) else WARNING
-        text = f"given but never arrived: {len(lost)} of {times}"
-        finding = Finding(state, text, NOT_ARRIVED, details=tuple(details))
+    elif missing:
+        state = FAULT if 2 * len(missing) >= expected else WARNING
+        text = f"given but never arrived: {len(missing)} of {times}"
+        finding = Finding(state, text, NOT_ARRIVED, details=tuple(missing[-SHOWN_RECEIPTS:]))
     yield finding._replace(name="given and arrived")
 
 
 def _folders(sight: Sight) -> list[str]:
-    """Return the transcript folders for this project's folders, and those named in hook events."""
     config_dir = sight.settings.config_dir
     top = os.path.join(config_dir, "projects", "")
     of_events = trace.transcript_folders(sight.memory.databases())
@@ -286,19 +241,17 @@ def _places(sight: Sight) -> list[str]:
 
 def _delivered(dialogues: Sequence[Dialogue]) -> Finding:
     prompts = sum(len(dialogue.prompts) for dialogue in dialogues)
-    pairs = [(dialogue, receipt) for dialogue in dialogues for receipt in dialogue.receipts]
-    with_prompt = sum(receipt.event == PROMPT for _, receipt in pairs)
+    pairs = [(receipt, dialogue.session) for dialogue in dialogues for receipt in dialogue.receipts]
+    with_prompt = sum(receipt.event == PROMPT for receipt, _ in pairs)
     others = len(pairs) - with_prompt
     text = f"{with_prompt} of {many(prompts, 'prompt')} were given memories"
     text += f", {others} more at a session's start or after a compaction" if others else ""
     text += f" ({many(len(dialogues), 'session')} in {DAYS} days)"
-    newest = sorted(pairs, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
     details = []
-    for dialogue, receipt in newest:
+    for receipt, session in sorted(pairs, reverse=True)[:SHOWN_RECEIPTS]:
         where = "with a prompt" if receipt.event == PROMPT else f"at {receipt.event}"
         memories = first_of(receipt.references, SHOWN_IDS) or "nothing with an id"
-        session = f"session {dialogue.session[:8]}"
-        details.append(f"{when(receipt.at)}, {session}, {where}: {memories}")
+        details.append(f"{when(receipt.at)}, session {session[:8]}, {where}: {memories}")
     return Finding(OK, text, details=tuple(details))
 
 
@@ -320,7 +273,7 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     number = many(len(judged), "session")
     if not silent:
         return fine(f"in each of {number} since the installation")
-    names = first_of([dialogue.session[:8] for dialogue in silent], SHOWN_SESSIONS)
+    names = first_of([dialogue.session[:8] for dialogue in silent], 3)
     newest = max(judged, key=lambda dialogue: dialogue.first_at)
     text = f"the hooks did not run in {len(silent)} of {number}: {names}"
     return Finding(FAULT if newest in silent else WARNING, text, NOT_RUN)

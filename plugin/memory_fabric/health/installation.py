@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable
 
 from memory_fabric.clients import settings
-from memory_fabric.clients.settings import LAUNCHER, Rule, Server
 from memory_fabric.config import OFF_WORDS, memory_md_off
 from memory_fabric.health.check import Finding, Sight, fault, fine, warning
 from memory_fabric.semantic import measure
@@ -118,7 +117,7 @@ def plugin_files(sight: Sight) -> Finding:
     missing = [event for event in sight.events if not commands.get(event)]
     if missing:
         return fault(f"hooks.json does not name {', '.join(missing)}", AGAIN)
-    launcher = os.path.join(root, LAUNCHER)
+    launcher = os.path.join(root, settings.LAUNCHER)
     if not os.access(launcher, os.X_OK):
         return fault(f"{launcher} cannot be started", f"{AGAIN} Or: chmod +x {launcher}.")
     return fine(f"{len(sight.events)} events, {launcher}")
@@ -240,14 +239,14 @@ def servers(sight: Sight) -> Finding:
 
 def permission_rules(sight: Sight) -> Finding:
     """Check for permission rules that deny this plugin's tools, or name an old server's tools."""
-    rules = settings.rules(sight.layers)
     ours = (OUR_TOOLS.removesuffix("__"), "Bash(memory-fabric")
-    denied = [rule for rule in rules if rule.kind == "deny" and rule.text.startswith(ours)]
+    denied = [rule for rule in settings.rules(sight.layers, "deny") if rule[0].startswith(ours)]
     if denied:
         return warning(f"denied: {_rules(denied)}", "Take the rule out, if it is not meant so.")
     by_hand = settings.servers(sight.settings, sight.layers)
     if not any(server.name == SERVER and server.enabled for server in by_hand):
-        stale = [rule for rule in rules if rule.text.split("__")[:2] == ["mcp", "memory"]]
+        rules = settings.rules(sight.layers, "allow", "ask", "deny")
+        stale = [rule for rule in rules if rule[0].split("__")[:2] == ["mcp", "memory"]]
         if stale:
             remedy = f"The plugin's tools are {OUR_TOOLS}*: name these instead."
             return warning(f"of a server that is not configured: {_rules(stale)}", remedy)
@@ -290,13 +289,13 @@ def _enabled(sight: Sight) -> list[str]:
     return [name for name, (on, _) in settings.plugins(sight.layers).items() if on]
 
 
-def _servers(servers: Iterable[Server]) -> str:
+def _servers(servers: Iterable[settings.Server]) -> str:
     return ", ".join(f"{s.name} ({s.scope} scope, {s.path})" for s in servers)
 
 
-def _removal(server: Server) -> str:
+def _removal(server: settings.Server) -> str:
     return f"claude mcp remove {server.name} -s {server.scope}"
 
 
-def _rules(rules: Iterable[Rule]) -> str:
-    return ", ".join(f"{rule.text} in {rule.path}" for rule in rules)
+def _rules(rules: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{text} in {path}" for text, path in rules)

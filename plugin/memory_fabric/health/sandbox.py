@@ -149,9 +149,6 @@ class Sandbox:
             yield
 
 
-# --- doctor --prove: the real hooks and server store, recall and purge a test record
-
-
 def prove(root: str) -> list[Finding]:
     """Store, recall and purge a record in a temporary home. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
@@ -179,11 +176,20 @@ def prove(root: str) -> list[Finding]:
                 ("canary by Stop", has_turn, "its turn is kept from the transcript"),
                 *((f"canary in {tier}", tier in holding, "there after Stop") for tier in TIERS),
             )
-            return [
-                *(_finding(name, is_well, text, trace) for name, is_well, text in steps),
-                _served(sandbox, f"gull{canary[5:]}"),
-                _forgotten(sandbox, canary, ids[0] if ids else ""),
-            ]
+            findings = [_finding(name, is_well, text, trace) for name, is_well, text in steps]
+            findings.append(_served(sandbox, f"gull{canary[5:]}"))
+            # Purge the record: neither files nor new sessions may have it any more.
+            process = _run(sandbox, "forget", ids[0] if ids else canary, "--purge", "--yes")
+            answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
+            with closing(Memory.open(sandbox.settings())) as memory:
+                project = memory.project
+                folders = [memory.settings.home, *([project.local] if project else [])]
+            files_left = filesystem.files_with(canary, folders)
+            is_gone = bool(ids) and process.returncode == 0 and not files_left
+            is_gone = is_gone and canary not in answer.context
+            trace = process.stderr.strip().rpartition("\n")[2] or ", ".join(files_left)
+            text = "in no file and given to nobody any more"
+            return [*findings, _finding("canary is forgotten", is_gone, text, trace)]
 
 
 def _served(sandbox: Sandbox, canary: str) -> Finding:
@@ -212,20 +218,6 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
     is_found = is_created and canary in answers.get(3, "")
     last_line = process.stderr.strip().rpartition("\n")[2]
     return _finding(name, is_found, "created and found by its tools", last_line)
-
-
-def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Finding:
-    """Purge the test record, and check that neither files nor new sessions get it any more."""
-    process = _run(sandbox, "forget", record or canary, "--purge", "--yes")
-    answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
-    with closing(Memory.open(sandbox.settings())) as memory:
-        folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
-    files_left = filesystem.files_with(canary, folders)
-    is_erased = process.returncode == 0 and not files_left
-    is_gone = bool(record) and is_erased and canary not in answer.context
-    trace = process.stderr.strip().rpartition("\n")[2] or ", ".join(files_left)
-    text = "in no file and given to nobody any more"
-    return _finding("canary is forgotten", is_gone, text, trace)
 
 
 def _run(sandbox: Sandbox, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

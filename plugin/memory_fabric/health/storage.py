@@ -15,8 +15,6 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# Seconds after which a backup is old; for large databases, LARGE_EVERY_S is added.
-OLD_BACKUP_S = 7 * 24 * 3600
 # Indexes of larger databases are checked only by `check`, because reading them delays writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
@@ -110,7 +108,7 @@ def delete_leftovers(sight: Sight) -> list[str]:
 
 def queue(sight: Sight) -> Finding:
     """Check that no changes are waiting to be written to the graph."""
-    waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).count
+    waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).number
     text = f"{waiting} changes wait for the graph"
     remedy = "memory-fabric sync applies them."
     return warning(text, remedy, fixable=True) if waiting else fine("nothing waits")
@@ -168,7 +166,8 @@ def backups(sight: Sight) -> Finding:
         return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
     days = max(ages_s.values()) / 86400
     for path, age_s in ages_s.items():
-        if age_s > OLD_BACKUP_S + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
+        # Seconds after which a backup is old; for large databases, LARGE_EVERY_S is added.
+        if age_s > 7 * 24 * 3600 + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
             text = f"the newest is {days:.0f} days old"
             return warning(text, "memory-fabric backup makes a new one.")
     return fine(f"the newest is {days:.1f} days old")

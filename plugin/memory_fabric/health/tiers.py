@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
@@ -26,15 +25,12 @@ WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
 # Remedies that `doctor --fix` carries out by a sync.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
-MAX_QUEUED = 50
-MAX_QUEUED_AGE_S = 3600
-MAX_LINES_NAMED = 5
+MAX_QUEUED, MAX_QUEUED_AGE_S = 50, 3600
 # Larger backups are not verified again here, because it takes long; their creation verified them.
 MAX_VERIFIED_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A problem of a tier, with a remedy; `lines` are the numbers of bad lines in a file."""
 
     state: str
@@ -43,16 +39,14 @@ class Problem:
     lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(NamedTuple):
     """The number of changes that wait to be written to the graph, and the age of the oldest."""
 
-    count: int = 0
+    number: int = 0
     oldest_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(NamedTuple):
     """The newest backup of the graph; `sound` is None if the backup was not verified."""
 
     path: str
@@ -60,13 +54,12 @@ class Backup:
     sound: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(NamedTuple):
     """One tier: its path, contents, problems, and times of use (ISO 8601; '': never or unknown)."""
 
     name: str
     where: str
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
     # When the graph last served a session; for other tiers the time of this check, if readable.
@@ -83,20 +76,28 @@ class Tier:
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
     """Return the states of the graph, the project's journal and MEMORY.md, in this order."""
-    return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
+    folders = queue_folders(memory)
+    queue, behind = queued(folders, now_s), list(_behind(folders, now_s))
+    local = _local_tier(memory, now_s, folders, queue, behind)
+    return _graph_tier(memory, now_s, queue, behind), local, _native_tier(memory, now_s)
 
 
 def as_json(tier: Tier) -> dict[str, Any]:
     """Return a tier as a dict for JSON; docs/tiers.md documents the fields."""
-    fields = {"tier": tier.name, "state": tier.state, **asdict(tier)}
-    findings, backup = fields.pop("findings"), fields.pop("backup")
-    del fields["name"]
-    fields |= {"queue": fields.pop("queue"), "findings": findings}
-    return fields | ({"backup": backup} if tier.name == "graph" else {})
+    fields: dict[str, Any] = {
+        "tier": tier.name,
+        "state": tier.state,
+        "where": tier.where,
+        "counts": tier.counts,
+    }
+    fields |= {"written_at": tier.written_at, "read_at": tier.read_at}
+    fields |= {"queue": {"count": tier.queue.number, "oldest_s": tier.queue.oldest_s}}
+    fields |= {"findings": [finding._asdict() for finding in tier.findings]}
+    backup = {"backup": tier.backup._asdict() if tier.backup else None}
+    return fields | (backup if tier.name == "graph" else {})
 
 
-def graph_tier(memory: Memory, now_s: float) -> Tier:
-    """Check that the databases can be read, are backed up and have few waiting changes."""
+def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem]) -> Tier:
     databases = memory.databases()
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Problem(UNAVAILABLE, failure, remedy) for failure in memory.failures]
@@ -108,7 +109,6 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
             problems.append(Problem(DEGRADED, f"{database.path} cannot be written.", PERMISSIONS))
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
         problems += _lines(path, journal.MAX_JOURNAL_BYTES)
-    folders = queue_folders(memory)
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
@@ -119,22 +119,20 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
         if sound is False:
             reason = f"The newest backup, {path}, cannot be read."
             problems.append(Problem(DEGRADED, reason, "memory-fabric backup makes a new one."))
-    problems += _behind(folders, now_s)
-    rows, queue = counts.rows_of(databases), queued(folders, now_s)
+    rows, where = counts.rows_of(databases), memory.path_of("project")
     times = [counts.newest(databases, event) for event in (counts.LAST_CHANGE, counts.LAST_READ)]
-    where = memory.path_of("project")
-    return Tier("graph", where, rows, tuple(problems), times[0], times[1], queue, newest)
+    return Tier("graph", where, rows, (*problems, *behind), times[0], times[1], queue, newest)
 
 
-def local_tier(memory: Memory, now_s: float) -> Tier:
-    """Check the project's journal and queues: whether they can be used and are up to date."""
+def _local_tier(
+    memory: Memory, now_s: float, folders: list[str], queue: Queue, behind: list[Problem]
+) -> Tier:
     folder = memory.queue_folder("project")
     decisions = location.journal_file(memory)
     problems: list[Problem] = []
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         problems.append(Problem(UNAVAILABLE, f"{folder} cannot be written.", PERMISSIONS))
     problems += _lines(decisions)
-    folders = queue_folders(memory)
     for path in (path for folder in folders for path in journal.waiting_files(folder)):
         problems += _lines(path)
     asides = [os.path.join(f, name) for f in folders for name in (journal.BAD, journal.REFUSED)]
@@ -145,21 +143,18 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
     late = len(late_events.waiting(home))
     if late:
         problems.append(Problem(DEGRADED, f"{many(late, 'event')} waited too long for it.", DRAIN))
-    problems += [*_missing(memory), *_not_in_the_graph(memory)]
+    problems += _differences(memory)
     try:
         count = len(files.read_lines(decisions)[0])
         is_read = os.path.exists(decisions)
     except OSError:  # `_lines` has reported it
         count, is_read = 0, False
-    queue = queued(folders, now_s)
-    counts = {"lines": count, "queued": queue.count}
-    problems += _behind(folders, now_s)
+    counts = {"lines": count, "queued": queue.number}
     times = _changed_at(decisions), timestamp(now_s) if is_read else ""
-    return Tier("local", decisions, counts, tuple(problems), *times, queue)
+    return Tier("local", decisions, counts, (*problems, *behind), *times, queue)
 
 
-def native_tier(memory: Memory, now_s: float) -> Tier:
-    """Check that MEMORY.md can be read and written, and that memory's block in it is complete."""
+def _native_tier(memory: Memory, now_s: float) -> Tier:
     if memory.project is None:
         problem = Problem(UNAVAILABLE, "There is no project here.")
         return Tier("native", "", {"shown": 0}, (problem,))
@@ -210,11 +205,10 @@ def queued(folders: list[str], now_s: float) -> Queue:
 
 
 def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
-    """Yield a problem for each folder with too many waiting changes or one that is too old."""
     for folder in folders:
         queue = queued([folder], now_s)
-        if queue.count > MAX_QUEUED:
-            reason = f"{queue.count} changes wait for the graph in {folder}."
+        if queue.number > MAX_QUEUED:
+            reason = f"{queue.number} changes wait for the graph in {folder}."
         elif queue.oldest_s > MAX_QUEUED_AGE_S:
             hours = queue.oldest_s / 3600
             reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."
@@ -242,7 +236,8 @@ def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Proble
         yield Problem(DEGRADED, reason, remedy, tuple(torn))
 
 
-def _missing(memory: Memory) -> Iterator[Problem]:
+def _differences(memory: Memory) -> Iterator[Problem]:
+    """Yield a problem for records that are in the graph but not in the journal, or vice versa."""
     for database in memory.databases():
         try:
             journals = location.all_journals(memory, database.kind)
@@ -253,9 +248,6 @@ def _missing(memory: Memory) -> Iterator[Problem]:
             are = f"{many(lost, 'record')} {'is' if lost == 1 else 'are'}"
             reason = f"{are} in the graph but no longer in {journal.DECISIONS}."
             yield Problem(DEGRADED, reason, WRITE_JOURNAL)
-
-
-def _not_in_the_graph(memory: Memory) -> Iterator[Problem]:
     try:
         missing = adoption.missing(memory)
     except (FabricError, OSError):
@@ -278,4 +270,4 @@ def _unreadable(path: str, error: OSError) -> Problem:
 
 
 def _named(numbers: list[int]) -> str:
-    return f"line{'s' if len(numbers) > 1 else ''} {first_of(map(str, numbers), MAX_LINES_NAMED)}"
+    return f"line{'s' if len(numbers) > 1 else ''} {first_of(map(str, numbers), 5)}"

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,28 +13,20 @@ from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
 from memory_fabric.forwarding import trigger
 from memory_fabric.health.check import Finding, Message, Sight, ago, fine, warning, when
 from memory_fabric.importing import past_sessions
-from memory_fabric.importing.past_sessions import Session
 from memory_fabric.sharing.replica import heads, space
-from memory_fabric.sharing.replica.space import Counts
 from memory_fabric.sharing.team import ties
-from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.files import read_text
 from memory_fabric.store.history import trace
 from memory_fabric.store.home import log as hook_log
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.queries.counts import unread as unread_sentences
 from memory_fabric.store.queues import ingest_queue, spool
-from memory_fabric.store.queues.ingest_queue import Backlog
 from memory_fabric.text import first_of, many
 
-LOG_LINES = 200
-# With fewer events there is no warning: most of them are the starts and ends of sessions.
-MIN_EVENTS = 20
-# Processing takes seconds, so a text that has waited longer than this has no worker.
-OLD_INTAKE_S = 15 * 60
 MAX_NAMED = 5
-# A file in the home; `live_client` appends a letter for how each event was answered.
+# A file in the home; `live_client` appends a letter for how each event was answered: `W` by the
+# server, or one of these.
 WAYS = os.path.join("live", "ways")
-WARM = "W"
 REASONS = {
     "N": "no server listened",
     "B": "it was busy or not ready yet",
@@ -43,9 +35,6 @@ REASONS = {
     "C": "it ended meanwhile",
     "P": "the client's process or memory's home cannot be named",
 }
-WEEK_S = 7 * 24 * 3600.0
-# The fields of a link's state that its report includes in JSON.
-STATE_FIELDS = ("last_success", "failures", "last_error", "remedy")
 LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
 REDIRECT = "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
 
@@ -76,7 +65,7 @@ def log(sight: Sight) -> Finding:
     """Check that the hooks wrote no warnings to their log today."""
     today = time.strftime("%Y-%m-%d", time.gmtime(sight.now_s))
     texts = [read_text(os.path.join(f, hook_log.LOG_NAME)) or "" for f in _logs(sight.settings)]
-    recent = [line for text in texts for line in text.splitlines()[-LOG_LINES:]]
+    recent = [line for text in texts for line in text.splitlines()[-200:]]
     lines = sorted(line for line in recent if line.startswith(today))
     if lines:
         return warning(f"{len(lines)} lines today, last: {lines[-1]}")
@@ -92,42 +81,45 @@ def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
     return hook_log.late_events(_logs(memory.settings), work)
 
 
-def late_lines(memory: Memory, tellers: Container[str]) -> list[str]:
-    """Return lines for `status`: hooks that ran out of time, and prompts that got no memories."""
-    by_event, lines = late(memory), []
-    if by_event:
+def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
+    """Yield lines for `status`: what waits in queues, failed, or was left out for want of time."""
+    settings, backlog = memory.settings, ingested(memory)
+    if number := backlog.waiting + backlog.working:
+        yield (
+            f"{many(number, 'text')} of other programs not processed yet: run memory-fabric serve "
+            "or memory-fabric queue work --once."
+        )
+    if backlog.dead:
+        texts = f"{many(backlog.dead, 'text')} of other programs could not be processed"
+        yield f"{texts}: memory-fabric queue shows why."
+    if unread := unread_sentences(memory):
+        yield (
+            f"{many(unread, 'sentence')} could not be parsed, so nothing was remembered of them; "
+            "logs/memory-fabric.log has the details."
+        )
+    spooled = spool.backlog(settings.home, settings.forward_url)
+    if settings.forward_url:
+        arrived = spooled.last_success
+        last = f"the last arrived {ago(arrived, now_s)}" if arrived else "nothing was sent yet"
+        yield f"sessions are forwarded to {settings.forward_url}; {last}"
+    yield from map(str, _forwarding_troubles(settings, spooled, now_s))
+    yield answers_line(settings.home)
+    if by_event := late(memory):
         counts = ", ".join(f"{name} {number}" for name, number in sorted(by_event.items()))
-        lines = [f"Hooks that ran out of time and left work, since the log began: {counts}."]
+        yield f"Hooks that ran out of time and left work, since the log began: {counts}."
     if by_event and (untold := sum(late(memory, tellers).values())):
-        lines.append(
+        yield (
             f"Not told what memory knows, for want of time: {many(untold, 'prompt')}, subagents "
             "among them. Run memory-fabric doctor if the machine was not busy with other work."
         )
-    return lines
 
 
-def ingested(memory: Memory) -> Backlog:
+def ingested(memory: Memory) -> ingest_queue.Backlog:
     """Return the backlog of ingested texts; empty if the database fails, which its tier reports."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
-        return Backlog()
-
-
-def ingest_lines(memory: Memory) -> list[str]:
-    """Return lines for `status` about unprocessed texts of other programs."""
-    backlog, lines = ingested(memory), []
-    if backlog.waiting or backlog.working:
-        lines.append(
-            f"{many(backlog.waiting + backlog.working, 'text')} of other programs not processed "
-            "yet: run memory-fabric serve or memory-fabric queue work --once."
-        )
-    if backlog.dead:
-        lines.append(
-            f"{many(backlog.dead, 'text')} of other programs could not be processed: "
-            "memory-fabric queue shows why."
-        )
-    return lines
+        return ingest_queue.Backlog()
 
 
 def intake(sight: Sight) -> Finding:
@@ -140,7 +132,8 @@ def intake(sight: Sight) -> Finding:
     waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
     if waiting and oldest:
         age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
-        if age_s > OLD_INTAKE_S:
+        # Processing takes seconds, so a text that has waited longer than this has no worker.
+        if age_s > 15 * 60:
             text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
             text += f": {backlog.last_error}" if backlog.last_error else ""
             return warning(text, "memory-fabric queue work --once processes them.")
@@ -149,41 +142,32 @@ def intake(sight: Sight) -> Finding:
 
 def answers(sight: Sight) -> Finding:
     """Check that the session's MCP server answers most hook events."""
-    counts = _answers(sight.settings.home)
+    warm, others = answered(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
-    warm = counts.get(WARM, 0)
-    others = sum(counts.values()) - warm
-    if others < MIN_EVENTS or others <= warm:
+    # With fewer events there is no warning: most of them are the starts and ends of sessions.
+    if sum(others.values()) < max(20, warm + 1):
         return fine(text)
     return warning(text, "Every event is answered, but slower: see docs/warm.md for each reason.")
 
 
 def answers_line(home: str) -> str:
     """Return a sentence about how the latest hook events were answered; '' if none is recorded."""
-    counts = _answers(home)
-    total = sum(counts.values())
-    if not total:
+    warm, others = answered(home)
+    if not (warm or others):
         return ""
-    others = ((REASONS[letter], n) for letter, n in counts.items() if letter != WARM)
-    why = ", ".join(f"{reason}: {n}" for reason, n in others)
-    share = f"{counts.get(WARM, 0)} of the latest {total} hook events"
+    why = ", ".join(f"{reason}: {n}" for reason, n in others.items())
+    share = f"{warm} of the latest {warm + sum(others.values())} hook events"
     return f"The session's server answered {share}" + (f" ({why})." if why else ".")
 
 
-def answers_as_json(home: str) -> dict[str, object]:
-    """Return for JSON how the latest hook events were answered (see docs/commands.md)."""
-    counts = _answers(home)
-    others = {REASONS[letter]: number for letter, number in counts.items() if letter != WARM}
-    return {"by_server": counts.get(WARM, 0), "by_processes_of_their_own": others}
-
-
-def _answers(home: str) -> dict[str, int]:
-    """Count the latest hook events by the letter that encodes how each was answered."""
+def answered(home: str) -> tuple[int, dict[str, int]]:
+    """Count the latest hook events that the server answered, and the others by reason."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
-        return {}
-    return {letter: text.count(letter) for letter in (WARM, *REASONS) if letter in text}
+        text = ""
+    others = {reason: text.count(letter) for letter, reason in REASONS.items() if letter in text}
+    return text.count("W"), others
 
 
 def receiver(sight: Sight) -> Finding:
@@ -200,24 +184,11 @@ def spooled(sight: Sight) -> Finding:
     """Check for items that could not be forwarded or that the receiver rejected."""
     backlog = spool.backlog(sight.settings.home, sight.settings.forward_url)
     messages = _forwarding_troubles(sight.settings, backlog, sight.now_s)
-    is_calm = sight.settings.forward_url and not (
-        backlog.rejected or backlog.dropped or backlog.elsewhere or _is_failing(backlog)
-    )
-    if messages and not is_calm:
+    is_bad = backlog.rejected or backlog.dropped or backlog.elsewhere or _is_failing(backlog)
+    if messages and (is_bad or not sight.settings.forward_url):
         remedies = dict.fromkeys(message.remedy for message in messages if message.remedy)
         return warning(" ".join(message.text for message in messages), " ".join(remedies))
     return fine(_describe_waiting(backlog, sight.now_s) if backlog.waiting else "nothing waits")
-
-
-def forwarding_lines(settings: Settings, now_s: float) -> list[str]:
-    """Return lines for `status` about forwarding; [] if there is no receiver and nothing waits."""
-    backlog = spool.backlog(settings.home, settings.forward_url)
-    lines = []
-    if settings.forward_url:
-        arrived = backlog.last_success
-        last = f"the last arrived {ago(arrived, now_s)}" if arrived else "nothing was sent yet"
-        lines.append(f"sessions are forwarded to {settings.forward_url}; {last}")
-    return lines + [str(message) for message in _forwarding_troubles(settings, backlog, now_s)]
 
 
 def forwarding_as_json(settings: Settings) -> dict[str, Any]:
@@ -289,14 +260,18 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 class TieReport:
     """The state of a link to a space, as known here; counts are 0 without a readable database."""
 
-    def __init__(self, memory: Memory, tie: Tie, now_s: float) -> None:
+    def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
         self.state = ties.state_of(memory.settings.home, tie.key)
-        self.counts, self._unsent = Counts(), ""
+        self.counts, self._unsent = space.Counts(), ""
+        self.demands: list[space.Asked] = []
+        self.conflicts: list[space.Conflict] = []
         try:
             self.database = memory.database(tie.kind, create=False)
             if self.database is not None:
                 self.counts = space.counts(self.database)
+                self.demands = space.asked(self.database)
+                self.conflicts = space.conflicts(self.database)
                 unsent = heads.where(self.database.connection, "state = 'unsent' LIMIT 1")
                 self._unsent = next((head.payload for head in unsent), "") or "no reason is known"
         except FabricError:
@@ -306,7 +281,7 @@ class TieReport:
     def headline(self) -> str:
         """A sentence about the space, the last exchange, and changes that wait to be sent."""
         last, oldest = self.state.last_success, self.counts.oldest
-        subject = "your own memories" if self.tie.key == USER else "this project"
+        subject = "your own memories" if self.tie.key == ties.USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
         sentence = f"shared log: {subject} in {self.tie.place}, {exchanged}"
         waits = self.counts.due + self.counts.waiting
@@ -320,36 +295,22 @@ class TieReport:
         """The problems of the link that are known on this machine."""
         state, numbers, name = self.state, self.counts, self.tie.space
         since = ago(state.since, self._now_s) if state.since else "lately"
+        failing = f"The exchange with {name} fails, first {since}: {state.last_error}"
+        refused = f"The server refuses {many(numbers.unsent, 'change')} of yours: "
+        refused += f"{self._unsent.rstrip('.')}."
+        again = "Change or forget what is in them; they are then sent anew."
+        unread = f"{many(numbers.unread, 'operation')} of {name} cannot be read here."
+        update = "Update memory-fabric on this machine, or join with --me and the right words."
+        demand = f"{many(numbers.asked, 'demand')} of {name} to erase what you said"
+        erase = "memory-fabric forget KEY --purge erases it; team decline KEY keeps it."
+        unequal = f"Your machines state {many(numbers.conflicts, 'thing')} differently"
+        settle = "A change of it, or forgetting it, settles that."
         possible = (
-            (
-                state.cause,
-                f"The exchange with {name} fails, first {since}: {state.last_error}",
-                state.remedy,
-            ),
-            (
-                numbers.unsent,
-                f"The server refuses {many(numbers.unsent, 'change')} of yours: "
-                f"{self._unsent.rstrip('.')}.",
-                "Change or forget what is in them; they are then sent anew.",
-            ),
-            (
-                numbers.unread,
-                f"{many(numbers.unread, 'operation')} of {name} cannot be read here.",
-                "Update memory-fabric on this machine, or join with --me and the right words.",
-            ),
-            (
-                numbers.asked,
-                f"{many(numbers.asked, 'demand')} of {name} to erase what you said: nothing was "
-                "erased.",
-                "memory-fabric forget KEY --purge erases it; memory-fabric team decline KEY keeps "
-                "it.",
-            ),
-            (
-                numbers.conflicts,
-                f"Your machines state {many(numbers.conflicts, 'thing')} differently; the later "
-                "state is shown.",
-                "A change of it, or forgetting it, settles that.",
-            ),
+            (state.cause, failing, state.remedy),
+            (numbers.unsent, refused, again),
+            (numbers.unread, unread, update),
+            (numbers.asked, f"{demand}: nothing was erased.", erase),
+            (numbers.conflicts, f"{unequal}; the later state is shown.", settle),
             (state.silent, f"Members who have not read {name} for a week: {state.silent}.", ""),
         )
         return [Message(text, remedy) for is_so, text, remedy in possible if is_so]
@@ -359,16 +320,17 @@ class TieReport:
         """True if the user must act, no exchange succeeded for a week, or every exchange failed."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
-        late = self._now_s - datetime.fromisoformat(last).timestamp() > WEEK_S if last else None
-        return bool(needs_user or (self.state.cause if late is None else late))
+        age_s = self._now_s - datetime.fromisoformat(last).timestamp() if last else 0.0
+        return bool(needs_user or (age_s > 7 * 24 * 3600 if last else self.state.cause))
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict for JSON."""
         tie, state = self.tie, self.state
         fields = {"space": tie.space, "member": tie.member, "me": tie.me}
-        fields |= {name: getattr(state, name) for name in STATE_FIELDS}
+        names = ("last_success", "failures", "last_error", "remedy")
+        fields |= {name: getattr(state, name) for name in names}
         fields |= {"silent": [name for name in state.silent.split(", ") if name]}
-        scope = "user" if tie.key == USER else "team"
+        scope = "user" if tie.key == ties.USER else "team"
         records = {"records": dict(self.counts.records)}
         return {"scope": scope, **fields, **self.counts._asdict(), **records}
 
@@ -387,11 +349,11 @@ def shared_log(sight: Sight) -> Finding:
     return warning(" ".join(texts), " ".join(remedies) or "Run memory-fabric team sync.")
 
 
-def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
+def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
     """Return lines for `status` about the sessions that clients have on disk; [] if none."""
     if not sessions:
         return []
-    unread = [session for session in sessions if session.state in past_sessions.TO_READ]
+    unread = past_sessions.to_read(sessions)
     if not unread:
         states = (past_sessions.GONE, past_sessions.OFF)
         left_out = [session for session in sessions if session.state in states]
@@ -415,9 +377,9 @@ def transcript_lines(sessions: Sequence[Session], now_s: float) -> list[str]:
     return [text, *deletions(sessions, now_s)]
 
 
-def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
+def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
     """Return a sentence about unread sessions that a client will delete; [] if there are none."""
-    due = [s for s in sessions if s.state in past_sessions.TO_READ and s.transcript.deleted_s]
+    due = [s for s in past_sessions.to_read(sessions) if s.transcript.deleted_s]
     if not due:
         return []
     soon = len(past_sessions.deleted_soon(sessions, now_s))
@@ -429,15 +391,15 @@ def deletions(sessions: Sequence[Session], now_s: float) -> list[str]:
     return [f"{name} deletes {sessions_due} from {day} on{near} (cleanupPeriodDays)."]
 
 
-def clients_of(sessions: Sequence[Session]) -> str:
+def clients_of(sessions: Sequence[past_sessions.Session]) -> str:
     """Return the names of the sessions' clients, with session counts if there are several."""
     count = Counter(CLIENTS[session.transcript.client].name for session in sessions)
     is_one = len(count) == 1
     return ", ".join(name if is_one else f"{name} ({number})" for name, number in count.items())
 
 
-def transcripts_as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
+def transcripts_as_json(sessions: Sequence[past_sessions.Session], now_s: float) -> dict[str, Any]:
     """Return past sessions as a dict for JSON; only projects with unread sessions are listed."""
-    unread = dict.fromkeys(s.place.name for s in sessions if s.state in past_sessions.TO_READ)
+    unread = dict.fromkeys(s.place.name for s in past_sessions.to_read(sessions))
     fields = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
     return {name: value for name, value in fields.items() if name != "projects"}

@@ -2,21 +2,30 @@
 
 Each bullet is a statement, and so is each sentence of a paragraph that states a rule. A bullet that
 describes a path or a command (`src/` – the server) becomes a note; other sentences are left out.
+
+Imported files are followed: if a line is removed, its record is closed, except a record that the
+user pinned, confirmed or reworded; new lines become records. The files are never written.
 """
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from memory_fabric import deadline
+from memory_fabric import deadline, ids
 from memory_fabric.capture.statement import PURPOSE, stated_type
 from memory_fabric.clients.table import INSTRUCTION_FILES
-from memory_fabric.ids import timestamp
-from memory_fabric.importing import items as files_read
-from memory_fabric.importing import markdown
-from memory_fabric.importing.items import Here, Item, Left, decoded, names_below
-from memory_fabric.importing.markdown import Block
-from memory_fabric.store import files
+from memory_fabric.importing import items, markdown
+from memory_fabric.importing.items import Here, Item, Left
+from memory_fabric.models import INSTRUCTIONS, Record
+from memory_fabric.recall.agent_domains import domain_for
+from memory_fabric.store import records, write
+from memory_fabric.store.database import Database
+from memory_fabric.store.home import log
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations.remember import OPEN, is_forgotten
+from memory_fabric.store.projects import instruction_files
+from memory_fabric.store.projects.instruction_files import GONE, Followed
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import same_form, words
 
@@ -38,7 +47,8 @@ TOO_MANY = f"files beyond the first {MAX_FILES} that it imports"
 UNREADABLE = "files that cannot be read"
 RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
-SENTENCE_ENDS, ABBREVIATIONS = (".", "!", "?", "。", "！", "？"), ("e.g.", "i.e.", "etc.")
+# The space between two sentences.
+_BETWEEN = re.compile(r"(?<=[.!?。！？])(?<!e\.g\.|i\.e\.|etc\.) ")
 # English verbs that begin an instruction, without apostrophes. `stated_type` knows other languages.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
@@ -76,7 +86,7 @@ def files_of(path: str) -> list[str]:
     folders = [(os.path.join(root, inside), endings) for inside, endings in FOLDERS]
     folders += [(root, (".mdc", ".md"))] if os.path.basename(root) == "rules" else []
     for below, endings in folders:
-        paths += [os.path.join(below, name) for name in names_below(below, endings)]
+        paths += [os.path.join(below, name) for name in items.names_below(below, endings)]
     return list(dict.fromkeys(paths))
 
 
@@ -89,62 +99,51 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
 
     Raises DeadlinePassed, and TooLarge if the files have more than `max_bytes` in total.
     """
-    reading = _Reading(here, left, max_bytes)
+    files: dict[str, File] = {}  # by real path
+    in_root = [os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT]
+    links = [path for path in in_root if os.path.islink(path)]
+    pending: list[tuple[str, tuple[str, ...]]] = []  # each with the chain of files that led to it
     is_folder = os.path.isdir(path)
     for file in files_of(path):
         if _leaves(file, path if is_folder else "", here):
-            left.add(files_read.OUTSIDE, place_of(file, here) if is_folder else file)
+            left.add(items.OUTSIDE, place_of(file, here) if is_folder else file)
         else:
-            reading.read(file, ())
-    return list(reading.files.values())
-
-
-class _Reading:
-    """All instruction files read so far, including imported files, by real path."""
-
-    def __init__(self, here: Here, left: Left, max_bytes: float) -> None:
-        self._here, self._left, self._bytes_left = here, left, max_bytes
-        self.files: dict[str, File] = {}
-        paths = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
-        links = ((name, path) for name, path in paths.items() if os.path.islink(path))
-        self._links = {name: os.path.realpath(path) for name, path in links}
-
-    def read(self, path: str, via: tuple[str, ...]) -> None:
-        """Read a file and the files it imports; `via` is the chain of files that led to it."""
-        real, here, left = os.path.realpath(path), self._here, self._left
-        if real in self.files or len(via) > MAX_HOPS:
-            return
-        place = place_of(path, here)
-        if len(self.files) >= MAX_FILES:
+            pending.append((file, ()))
+    while pending:
+        file, via = pending.pop(0)
+        real, place = os.path.realpath(file), place_of(file, here)
+        if real in files or len(via) > MAX_HOPS:
+            continue
+        if len(files) >= MAX_FILES:
             left.add(TOO_MANY, place)
-            return
+            continue
         try:
             status = os.stat(real)
             deadline.current().check("all instruction files were read")
-            self._bytes_left -= max(status.st_size, LEAST_COST_BYTES)
-            if self._bytes_left < 0:
+            max_bytes -= max(status.st_size, LEAST_COST_BYTES)
+            if max_bytes < 0:
                 raise TooLarge
-            text = decoded(real)
-        except files.Refused as error:
-            left.add(UNREADABLE, str(error))
-            return
+            text = items.decoded(real)
         except OSError as error:
             left.add(UNREADABLE, f"{place}: {error.strerror or error}")
-            return
+            continue
         if text is None:
-            left.add(files_read.NOT_TEXT, place)
-            return
-        stated = statements(text, place, timestamp(status.st_mtime), left)
-        links = (name for name, target in self._links.items() if target == real)
-        self.files[real] = File(real, place, (*via, *links), tuple(stated))
+            left.add(items.NOT_TEXT, place)
+            continue
+        stated = statements(text, place, ids.timestamp(status.st_mtime), left)
+        names = [os.path.basename(link) for link in links if os.path.realpath(link) == real]
+        files[real] = File(real, place, (*via, *names), tuple(stated))
+        imported = []
         for named in dict.fromkeys(imports(text)):
             target = os.path.join(os.path.dirname(real), os.path.expanduser(named))
             if not os.path.isfile(target):
                 continue
             if may_import(real, os.path.realpath(target), here):
-                self.read(target, (*via, place))
+                imported.append((target, (*via, place)))
             else:
                 left.add(OUTSIDE, named)
+        pending = imported + pending
+    return list(files.values())
 
 
 def place_of(path: str, here: Here) -> str:
@@ -228,18 +227,23 @@ def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]
     return list(by_key.values())
 
 
-def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
+def _statements(block: markdown.Block, left: Left) -> Iterator[tuple[str, str]]:
     text = markdown.plain(block.text)
     if not any(c.isalpha() for c in text):
         return
-    for sentence in [text] if block.is_bullet else _sentences(text):
+    sentences = [text] if block.is_bullet else _BETWEEN.split(text)
+    for sentence in filter(None, map(str.strip, sentences)):
         kind = stated_type(sentence)
         if imports(sentence) and len(sentence.split()) <= MAX_POINTER_WORDS:
             left.add(POINTERS, sentence)
         elif kind == "preference":
             yield sentence, kind
         elif block.is_bullet:
-            yield sentence, "note" if _describes(block.text) else "constraint"
+            # A bullet like "`src/` – the server" describes a path, command or page.
+            rest = block.text.lstrip("*`").partition("`")[2].lstrip("* ")
+            is_described = not rest or rest[0] in "-–—:(→=|#"
+            is_note = is_described and block.text.startswith(("`", "**`"))
+            yield sentence, "note" if is_note or block.text.startswith("[") else "constraint"
         elif kind in RULE_TYPES or (
             _OPENING.intersection(words(sentence.replace("'", ""))[:1])
             and not sentence.rstrip().endswith("?")
@@ -249,18 +253,127 @@ def _statements(block: Block, left: Left) -> Iterator[tuple[str, str]]:
             left.add(PROSE, sentence)
 
 
-def _describes(text: str) -> bool:
-    """Return True if a bullet describes a path, command or page, like "`src/` – the server"."""
-    rest = text.lstrip("*`").partition("`")[2].lstrip("* ")
-    is_named = text.startswith(("`", "**`"))
-    is_described = rest.startswith(("-", "–", "—", ":", "(", "→", "=", "|", "#")) or not rest
-    return text.startswith("[") or (is_named and is_described)
+class Followings(NamedTuple):
+    """The number of records that an update added, and of those that it closed."""
+
+    new: int = 0
+    closed: int = 0
 
 
-def _sentences(text: str) -> list[str]:
-    sentences = [""]
-    for word in text.split(" "):
-        sentences[-1] += f"{word} "
-        if word.endswith(SENTENCE_ENDS) and not word.endswith(ABBREVIATIONS):
-            sentences.append("")
-    return list(filter(None, map(str.strip, sentences)))
+def begin(memory: Memory, path: str) -> None:
+    """Begin to follow imported instruction files at a path. Raises StoreUnavailable, OSError."""
+    batch = f"follow-{ids.new_id()[-8:]}"
+    for file in read_files(path, items.here_of(memory), Left()):
+        _bring(memory, file.place, file, batch)
+
+
+def update(
+    memory: Memory,
+    names: Iterable[str],
+    max_bytes: float = float("inf"),
+    max_new: int | None = None,
+    *,
+    is_last: bool = False,
+) -> Followings:
+    """Update the records of these instruction files, and of files that they import, as one batch.
+
+    If a file and its imports have more than `max_bytes`, they are left for a later event; with
+    `is_last`, they are skipped with a notice. At most `max_new` records are added per file. Raises
+    StoreUnavailable, DeadlinePassed, OSError.
+    """
+    batch = f"follow-{ids.new_id()[-8:]}"  # the unit that `undo` reverses
+    here, new, closed = items.here_of(memory), 0, 0
+    for name in names:
+        database = memory.database(instruction_files.kind_of(name), create=False)
+        path = instruction_files.path_of(memory, name)
+        followed = instruction_files.load(database) if database and path else {}
+        if database is None or name not in followed:
+            continue
+        before = followed[name]
+        if before.ids and not any(records.among(database, "id", before.ids)):
+            # The file is no longer followed: its import was undone, or all its records forgotten.
+            instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
+            continue
+        try:
+            is_there = os.path.isfile(path)
+            files = read_files(path, here, Left(), max_bytes) if is_there else []
+        except TooLarge:
+            if is_last:
+                size, mtime_ns = instruction_files.stamp(path)
+                seen = {name: before._replace(size=size, mtime_ns=mtime_ns)}
+                instruction_files.save(database, followed | seen)
+                most = f"more than {int(max_bytes) >> 10} KB"
+                text = f"{name} and the files that it imports have {most}"
+                remedy = f"so their change was not read; run memory-fabric import {name}"
+                try:
+                    log.add(memory.settings.home, f"{text}, {remedy}")
+                except (OSError, TimeoutError) as error:
+                    memory.fail(f"notices: {error}")
+            continue
+        by_place = {file.place: file for file in files}
+        for place, file in {**by_place, name: by_place.get(name)}.items():
+            done = _bring(memory, place, file, batch, max_new)
+            new, closed = new + done.new, closed + done.closed
+    return Followings(new, closed)
+
+
+def _bring(
+    memory: Memory, place: str, file: File | None, batch: str, max_new: int | None = None
+) -> Followings:
+    """Update the records of one file in one transaction; `file` is None if it was deleted."""
+    database = memory.database(instruction_files.kind_of(place), create=True)
+    assert database is not None
+    followed = instruction_files.load(database)
+    before = followed.pop(place, Followed(GONE, 0, ()))
+    own = list(records.among(database, "id", before.ids))
+    # The domain of the import is kept, whichever session notices the change.
+    domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
+    now = ids.timestamp()
+    found = file.items if file else ()
+    stated = [items.record_of(item, INSTRUCTIONS, memory, now, domain) for item in found]
+    kept, new = _compared(database, own, [r for r in stated if not items.worthless(r)], domain)
+    added = new[:max_new]
+    # A closed record is reopened if its line has returned, but not if its line was there all along.
+    again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
+    again = [r for r in again if r.valid_to and r.status == "active"]
+    stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
+    # A record that the user confirmed or pinned is not closed, even if its line was removed.
+    own_open = [r for r in own if r.id not in stay and _holds(r)]
+    gone = [r for r in own_open if r.trust == items.TRUST and not r.pinned]
+    links = [{"id": r.id, **OPEN, "was": {"by": "", "at": r.valid_to}} for r in again]
+    links += [{"id": r.id, "by": "", "at": now, "was": OPEN} for r in gone]
+    changes = [("remember", {"record": records.as_object(r), "past": True}) for r in added]
+    changes += [("supersede", {"links": links})] if links else []
+    by, kind = items.provenance(memory, domain), database.kind
+    made = [memory.operation(name, {**p, "batch": batch}, by, kind) for name, p in changes]
+    write.apply_all(database, made)
+    path = file.path if file else instruction_files.path_of(memory, place)
+    is_whole = len(added) == len(new)
+    stamp = instruction_files.stamp(path) if is_whole else (before.size, before.mtime_ns)
+    every = (*kept, *(record.id for record in added))
+    via = file.via if file and file.via else before.via
+    instruction_files.save(database, {**followed, place: Followed(*stamp, every, via, domain)})
+    return Followings(len(added) + len(again), len(gone))
+
+
+def _compared(
+    database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
+) -> tuple[dict[str, Record], list[Record]]:
+    by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
+    # A record with the same text may come from another file or program.
+    same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
+    in_force = (r for r in same_key if _holds(r) and r.domain == domain)
+    others = [record for record in in_force if record.scope != "local"]
+    by_form = {same_form(record.what): record for record in (*by_id.values(), *others)}
+    kept, new = {}, []
+    for record in stated:
+        same = by_form.get(same_form(record.what)) or by_id.get(record.id)
+        if same is not None:
+            kept[same.id] = same
+        elif not is_forgotten(database.connection, record):
+            new.append(record)
+    return kept, new
+
+
+def _holds(record: Record) -> bool:
+    return record.status == "active" and not record.superseded_by and not record.valid_to

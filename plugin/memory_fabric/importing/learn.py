@@ -42,8 +42,6 @@ from memory_fabric.text import content_stems, cut, first_of, one_line
 
 # Maximum number of prompts to compare, the newest first, and of candidates to make.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Kinds of statements that become candidates without repetition, if they have enough word stems.
-ONCE, MIN_STEMS = ("rule", "correction"), 3
 # Limits of one step of reading, so that other processes wait only for short transactions.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # Maximum number of memories that are open at the same time.
@@ -92,26 +90,23 @@ class Reading:
                 memory = self._session(session)
                 if last[key] is session:
                     self.projects.append(self._finish(memory, count[key], self._bad[key]))
-            unfinished = [id_ for id_ in self.run.folders if id_ not in self.run.finished]
-            self.projects += [done for id_ in unfinished if (done := self._finish_other(id_))]
+            # Complete the projects that an interrupted run began.
+            client = client_of(CLAUDE_CODE.key)
+            settings = self._settings._replace(session="", attended=True, entrypoint="")
+            for id_ in [id_ for id_ in self.run.folders if id_ not in self.run.finished]:
+                try:
+                    memory = home_projects.memory_of(settings._replace(client=client), id_)
+                except NotFound:
+                    continue
+                with contextlib.closing(memory):
+                    memory.batch = self.run.batch
+                    memory.session_database()  # opened for writing before its views
+                    _begin(memory, self.run.batch)
+                    self.projects.append(self._finish(memory, 0, 0))
         finally:
             for memory in self._memories.values():
                 memory.close()
         self._save(self.run._replace(state="done"))
-
-    def _finish_other(self, id_: str) -> Done | None:
-        """Complete a project that an interrupted run began; return None if it no longer exists."""
-        client = client_of(CLAUDE_CODE.key)
-        settings = self._settings._replace(session="", attended=True, entrypoint="", client=client)
-        try:
-            opened = contextlib.closing(home_projects.memory_of(settings, id_))
-        except NotFound:
-            return None
-        with opened as memory:
-            memory.batch = self.run.batch
-            memory.session_database()  # opened for writing before its views
-            _begin(memory, self.run.batch)
-            return self._finish(memory, 0, 0)
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
@@ -124,10 +119,8 @@ class Reading:
         notes: dict[str, Any] = {"attended": head.is_attended, **settings.client.mark}
         if settings.domains.configured:
             notes |= launched(settings, head.agent, notes)
-        seen_at, database = (
-            ids.timestamp(session.transcript.changed_s),
-            memory.whole.session_database(),
-        )
+        database = memory.whole.session_database()
+        seen_at = ids.timestamp(session.transcript.changed_s)
         times = {"started_at": head.began_at or seen_at, "seen_at": seen_at}
         learn.adopt(database, head.session, path, self.run.batch, notes=notes, **times)
         reader = transcripts.Reader(session.transcript)
@@ -151,11 +144,9 @@ class Reading:
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
-            settings = self._settings._replace(
-                project_dir=folder, session="", client=client_of(client)
-            )
             entrypoint = "" if is_attended else SDK
-            settings = settings._replace(attended=is_attended, entrypoint=entrypoint)
+            settings = self._settings._replace(attended=is_attended, entrypoint=entrypoint)
+            settings = settings._replace(project_dir=folder, session="", client=client_of(client))
             memory = Memory.open(settings)
             memory.batch = self.run.batch
             assert memory.project is not None
@@ -221,7 +212,7 @@ def _propose(memory: Memory) -> None:
         sentence = statement.sentence
         times = said_again(sentence, turn_notes.earlier_prompts(memory, session, sentence))
         # A rule or correction with enough words can be understood later without repetition.
-        stands_alone = statement.kind in ONCE and len(content_stems(sentence)) >= MIN_STEMS
+        stands_alone = statement.kind in ("rule", "correction") and len(content_stems(sentence)) > 2
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
         if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):
             sentences.append(sentence)
@@ -234,10 +225,9 @@ def _propose(memory: Memory) -> None:
             BEFORE: cut(one_line(answer[-most:]), most),
             AGAIN: times,
         }
-        what, stated = statement.sentence, {k: v for k, v in evidence.items() if v}
-        record = Record(
-            turn_notes.HEARD_TYPES[statement.kind], what, confidence=CANDIDATE, evidence=stated
-        )
+        stated = {k: v for k, v in evidence.items() if v}
+        kind, what = turn_notes.HEARD_TYPES[statement.kind], statement.sentence
+        record = Record(kind, what, confidence=CANDIDATE, evidence=stated)
         by = Provenance("prompt", trust="assistant", session=session, domain=domain)
         memory.remember(record, by, at=at)
 

@@ -4,13 +4,15 @@ Code blocks and comments are left out. Of YAML, only a subset is read: `key: val
 nested keys, which are joined with a dot.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_BULLETS = ("- ", "* ", "+ ")
+_HEADING = re.compile(r"#{1,6}[ \t]")
+# A bullet with its check box, or a list number.
+_BULLET = re.compile(r"^(?:[-*+] \s*(?:\[[ xX]\] )?|\d+\. \s*)")
+_LINK = re.compile(r"\[([^\[]*?)\]\([^)]*\)")
 CODE = ("```", "~~~")
-# YAML values which mean that the text is in the following lines.
-_TEXT_BELOW = ("|", ">", "|-", ">-", "|+", ">+")
 # A line with at least this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
@@ -50,15 +52,15 @@ def parse(text: str) -> Page:
         if is_comment or bare.startswith("<!--"):
             is_comment = "-->" not in bare
             continue
-        deep, is_empty = level(bare), not bare.strip("-*_=# \t")
+        is_heading, is_empty = bool(_HEADING.match(bare)), not bare.strip("-*_=# \t")
         indent = len(line) - len(line.lstrip())
-        text = without_bullet(bare)
+        text = _BULLET.sub("", bare)
         starts = text != bare and (not is_bullet or indent < base + _NESTED_FROM)
-        if lines_of_block and (deep or starts or is_empty):
+        if lines_of_block and (is_heading or starts or is_empty):
             texts = tuple(lines_of_block)
             blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
             lines_of_block, is_bullet = [], False
-        if deep:
+        if is_heading:
             heading = bare.strip("# \t").rstrip(":")
         elif not is_empty:
             if not lines_of_block:
@@ -91,7 +93,8 @@ def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
             continue
         is_nested = line[:1] in " \t" and above
         above = f"{above.split('.')[0]}.{key.strip()}" if is_nested else key.strip()
-        values[above] = "" if value.strip() in _TEXT_BELOW else _value(value)
+        # YAML values which mean that the text is in the following lines.
+        values[above] = "" if value.strip() in ("|", ">", "|-", ">-", "|+", ">+") else _value(value)
     return values, end + 1
 
 
@@ -104,35 +107,8 @@ def _value(text: str) -> str:
     return bare
 
 
-def level(bare: str) -> int:
-    """Return the level of a heading (1 or more); 0 if the line is not a heading."""
-    deep = len(bare) - len(bare.lstrip("#"))
-    return deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
-
-
-def without_bullet(bare: str) -> str:
-    """Return a line without its bullet or list number, and without a check box after a bullet."""
-    if bare.startswith(_BULLETS):
-        text = bare[2:].lstrip()
-        for box in ("[ ] ", "[x] ", "[X] "):
-            text = text.removeprefix(box)
-        return text
-    number, dot, text = bare.partition(". ")
-    return text.lstrip() if dot and number.isdigit() else bare
-
-
 def plain(text: str) -> str:
     """Return Markdown text without bold markers, link targets, and the brackets of links."""
-    for sign in ("**", "__"):
+    for sign in ("**", "__", "[[", "]]"):
         text = text.replace(sign, "")
-    text = text.replace("[[", "").replace("]]", "")
-    parts, at = [], 0
-    while (middle := text.find("](", at)) >= 0:
-        start, end = text.rfind("[", at, middle), text.find(")", middle)
-        if start < 0 or end < 0:
-            parts.append(text[at : middle + 2])
-            at = middle + 2
-            continue
-        parts += [text[at:start], text[start + 1 : middle]]
-        at = end + 1
-    return "".join([*parts, text[at:]]).strip()
+    return _LINK.sub(r"\1", text).strip()

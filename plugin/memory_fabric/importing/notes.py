@@ -12,6 +12,7 @@
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +21,6 @@ from memory_fabric.capture.statement import stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import items, markdown
 from memory_fabric.importing.items import Here, Item, Left, Text
-from memory_fabric.importing.markdown import Block, Page
 from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
@@ -28,24 +28,21 @@ from memory_fabric.text import words
 # To recognise a folder, up to this many files are read; to recognise a file, this many characters.
 LOOKED_AT, HEAD_CHARS = 40, 64 << 10
 MAIN, ENDINGS = "MEMORY.md", (".md",)
-# Constants for Claude Code.
 TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "reference": "note"}
 POINTERS = "lines of MEMORY.md that only point to a file"
 WHY, HOW = "Why:", "How to apply:"
-# Constants for Codex.
 RAW, SUMMARIES = "raw_memories.md", "rollout_summaries"
 SIGNS = (RAW, "memory_summary.md", SUMMARIES)
 SESSIONS = "rollout_summary_files"
-MADE_OF = "what MEMORY.md was made of (raw memories, summaries of sessions)"
 # Headings of sections that contain pointers and search terms, not memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
 # basic-memory's categories of observations for which a record type has another name.
 CATEGORIES = {"choice": "decision", "todo": "question", "lesson": "pattern"}
 CATEGORIES |= dict.fromkeys(("requirement", "convention"), "constraint")
 CATEGORIES |= dict.fromkeys(("problem", "issue", "bug"), "problem")
+# An observation of basic-memory: its category, text and context.
+_OBSERVATION = re.compile(r"\[([^\[]{1,40}?)\] (.*?)(?: \(([^()]*)\))?", re.DOTALL)
 NOTE_ENDINGS = (".md", ".markdown")
-SCHEMAS = "definitions of schemas"
-MAX_CATEGORY_CHARS = 40
 TIMES = ("updated", "modified", "updated_at", "date", "created", "created_at")
 
 
@@ -64,22 +61,16 @@ def time_of(value: Any) -> str:
         return ""
 
 
-def _has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    names = (
-        items.names_below(os.path.realpath(path), endings)[:LOOKED_AT]
-        if os.path.isdir(path)
-        else []
-    )
+def has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
+    """Return True if the text of one of the first files below a folder passes a test."""
+    names = items.names_below(os.path.realpath(path), endings)[:LOOKED_AT]  # [] for a file
     texts = (items.read_one(path, name, Left()) for name in names)
     return any(text is not None and test(text.text) for text in texts)
 
 
-def _headed(block: Block, *unsaid: str) -> str:
+def _headed(block: markdown.Block, *unsaid: str) -> str:
     statement = markdown.plain(block.text)
     return statement if block.heading in ("", *unsaid) else f"{block.heading}: {statement}"
-
-
-# --- the auto memory of Claude Code
 
 
 def is_topic(text: str) -> bool:
@@ -98,7 +89,7 @@ def is_auto_memory(path: str) -> bool:
     above = os.path.basename(os.path.dirname(os.path.dirname(real)))
     if os.path.basename(real) == "memory" and above == "projects":
         return bool(items.names_below(real, ENDINGS))
-    return _has_one(real, ENDINGS, is_topic)
+    return has_one(real, ENDINGS, is_topic)
 
 
 def is_auto_memory_page(path: str, text: str) -> bool:
@@ -145,19 +136,6 @@ def _topic(text: Text) -> Item:
     return item._replace(category=kind, also=about, place=text.name)
 
 
-# --- the memories of Codex
-
-
-def is_codex(path: str) -> bool:
-    """Return True for a folder in which Codex stores memories."""
-    return any(os.path.exists(os.path.join(path, name)) for name in SIGNS)
-
-
-def is_codex_page(path: str, text: str) -> bool:
-    """Return True for the text of Codex's MEMORY.md."""
-    return SESSIONS in text and not is_topic(text)
-
-
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
     """Yield the statements in Codex's memories folder, or only its MEMORY.md. Raises BadInput."""
     is_folder = os.path.isdir(path)
@@ -168,7 +146,8 @@ def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
     material = [RAW] if os.path.exists(os.path.join(root, RAW)) else []
     material += items.names_below(os.path.join(root, SUMMARIES), ENDINGS)
     if is_folder and material:
-        left.add(MADE_OF, material[0], len(material))
+        reason = "what MEMORY.md was made of (raw memories, summaries of sessions)"
+        left.add(reason, material[0], len(material))
     if (main := items.read_one(root, name, left)) is None:
         return
     for folders, at, text, first in _groups(main.text.split("\n")):
@@ -211,20 +190,14 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         folders, times = [], []
         text = "\n".join(lines[start:end])
-        for part in text.translate(_PARTED).split(","):
+        # Several characters separate the properties of a block's sessions, as commas do.
+        for part in text.translate(str.maketrans("();\n", ",,,,")).split(","):
             name, _, value = part.strip().partition("=")
             if name.split(" ")[-1] == "cwd" and value.strip():
                 folders.append(value.strip())
             elif name == "updated_at":
                 times.append(time_of(value))
         yield list(dict.fromkeys(folders)), max(times, default=""), text, start
-
-
-# Characters that separate the properties of a block's sessions, as commas do.
-_PARTED = str.maketrans("();\n", ",,,,")
-
-
-# --- the notes of basic-memory
 
 
 def is_note(text: str) -> bool:
@@ -236,63 +209,47 @@ def is_note(text: str) -> bool:
     return observed and any(_relation(block) for block in page.blocks)
 
 
-def is_notes_folder(path: str) -> bool:
-    """Return True if one of the first notes below a folder is a basic-memory note."""
-    return _has_one(path, NOTE_ENDINGS, is_note)
-
-
 def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
     """Yield the statements and relations in a folder of basic-memory notes, or in one note."""
     for text in items.read_at(path, NOTE_ENDINGS, left):
         page = markdown.parse(text.text)
         if page.head.get("type") == "schema":
-            left.add(SCHEMAS, text.name)
+            left.add("definitions of schemas", text.name)
             continue
         stem = os.path.splitext(os.path.basename(text.name))[0]
         title = page.head.get("title") or page.title or stem
-        yield from _note_items(page, text, title)
-        for kind, target in filter(None, map(_relation, page.blocks)):
-            yield Relation(title, kind, target)
+        stated = next((at for name in TIMES if (at := time_of(page.head.get(name)))), "")
+        kind = page.head.get("type") or page.head.get("entity_type") or "note"
+        about = page.head.get("permalink") or text.name
+        item = Item("", "", at=stated or text.changed_at, place=text.name)
+        item = item._replace(entities=(Entity(title, kind),))
+        for block in page.blocks:
+            if related := _relation(block):
+                yield Relation(title, *related)
+                continue
+            category, statement, context = _observation(block) or ("", "", "")
+            name = category.casefold()
+            name = TYPE_ALIASES.get(name) or CATEGORIES.get(name) or name
+            if not category:
+                statement = _headed(block, title, "Observations", "Relations")
+            yield item._replace(
+                what=statement,
+                key=f"{about}\n{category}\n{statement}",
+                type=name if name in RECORD_TYPES - {"session"} else "note",
+                category=category,
+                also=" ".join(filter(None, (context, page.head.get("tags", "")))),
+                line=block.line,
+            )
 
 
-def _note_items(page: Page, text: Text, title: str) -> Iterator[Item]:
-    stated = next((at for name in TIMES if (at := time_of(page.head.get(name)))), "")
-    kind = page.head.get("type") or page.head.get("entity_type") or "note"
-    about = page.head.get("permalink") or text.name
-    item = Item("", "", at=stated or text.changed_at, place=text.name)
-    item = item._replace(entities=(Entity(title, kind),))
-    for block in page.blocks:
-        if _relation(block):
-            continue
-        category, statement, context = _observation(block) or ("", "", "")
-        name = category.casefold()
-        name = TYPE_ALIASES.get(name) or CATEGORIES.get(name) or name
-        statement = statement if category else _headed(block, title, "Observations", "Relations")
-        yield item._replace(
-            what=statement,
-            key=f"{about}\n{category}\n{statement}",
-            type=name if name in RECORD_TYPES - {"session"} else "note",
-            category=category,
-            also=" ".join(filter(None, (context, page.head.get("tags", "")))),
-            line=block.line,
-        )
-
-
-def _observation(block: Block) -> tuple[str, str, str] | None:
-    if not block.is_bullet or not block.text.startswith("["):
+def _observation(block: markdown.Block) -> tuple[str, str, str] | None:
+    found = _OBSERVATION.fullmatch(block.text) if block.is_bullet else None
+    if found is None or not found[1].strip():
         return None
-    category, bracket, text = block.text[1:].partition("] ")
-    if not bracket or not category.strip() or "[" in category or len(category) > MAX_CATEGORY_CHARS:
-        return None
-    text, context = text.strip(), ""
-    if text.endswith(")"):
-        head, sign, tail = text.rpartition(" (")
-        if sign and ")" not in tail[:-1]:
-            text, context = head.strip(), tail[:-1]
-    return category.strip(), markdown.plain(text), context
+    return found[1].strip(), markdown.plain(found[2]), found[3] or ""
 
 
-def _relation(block: Block) -> tuple[str, str] | None:
+def _relation(block: markdown.Block) -> tuple[str, str] | None:
     kind, _, behind_kind = block.text.partition("[[")
     target, end, behind = behind_kind.partition("]]")
     kind, behind = kind.strip().strip('"'), behind.strip()

@@ -7,6 +7,7 @@ line, and checksums that show which texts were edited. No text is repeated there
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -19,7 +20,6 @@ from memory_fabric.models import IMPORTED, OTHERS, Record, stated_at
 from memory_fabric.store import files, records
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import signing
-from memory_fabric.store.home.signing import ListSignature
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 
@@ -34,8 +34,11 @@ LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# At the start of a line, these characters begin a Markdown block or a line of the page's format.
-_AT_START = "#-+*>|=~`\\\t"
+# The line with the date, author and state of an item, and its id.
+_ID_LINE = re.compile(r"(?:\*.*\*)?\s*<!-- ([^<]*) -->\s*")
+# Beginnings of lines that Markdown or the page's format would read as a block, and their escapes.
+_TO_ESCAPE = re.compile(r"^(?:(?=[-#+*>|=~`\\\t])|([0-9]+)(?=\\*\.))")
+_ESCAPED = re.compile(r"^(?:\\(?=[-#+*>|=~`\\\t])|([0-9]+)\\(?=\\*\.))")
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
 # The number of lines in a part of a page, so that a large graph is never in memory as a whole.
 LINES_AT_ONCE = 5_000
@@ -85,9 +88,6 @@ class Written(NamedTuple):
         return 2 * number // LINES_AT_ONCE + 1
 
 
-# --- how a page's items and data are formatted and parsed
-
-
 def digest(text: str) -> str:
     """Return the checksum of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -103,13 +103,19 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
     within = indent + "  "
     lines = []
     for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
-        first, *others = _escaped(text)
-        lines += [f"{begin}{first}", *(within + line if line else "" for line in others)]
+        # Escape the text, so that Markdown and `read` treat each of its lines as plain text.
+        for sign, code in _ENTITIES_OUT:
+            text = text.replace(sign, code)
+        for number, line in enumerate(text.split("\n")):
+            line = _TO_ESCAPE.sub(lambda match: f"{match[1] or ''}\\", line)
+            line = "&#32;" + line[1:] if line[:1] == " " else line
+            line = line[:-1] + "&#32;" if line.endswith(" ") else line
+            lines.append((within if number and line else "" if number else begin) + line)
     about = f"*{inline(about)}* " if about else ""
     return [*lines, f"{within}{about}<!-- {id_} -->"]
 
 
-def data_lines(data: Iterable[Row], sign: ListSignature) -> Iterator[str]:
+def data_lines(data: Iterable[Row], sign: signing.ListSignature) -> Iterator[str]:
     """Yield the comment at the end of a page: a line for each row, then a signature of all rows."""
     yield DATA
     for row in data:
@@ -161,7 +167,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         if line.startswith("## "):
             heading = line[3:].strip()
         bare = line.lstrip(" ")
-        if not _begins_item(bare):
+        if not f"{bare} ".startswith("- "):  # An editor may strip an empty item's space.
             continue
         indent = line[: len(line) - len(bare)]
         within = indent + "  "
@@ -170,13 +176,13 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         while at < len(lines):
             line = lines[at]
             inner = line.removeprefix(within) if line.startswith(within) else line.lstrip(" ")
-            id_ = _id_in(inner)
-            if id_:
+            found = _ID_LINE.fullmatch(inner)
+            if found and (id_ := found[1].strip()):
                 at += 1
                 break
             bare = line.lstrip(" ")
             is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
-            if line.startswith(("# ", "## ")) or _begins_item(bare) or is_outside:
+            if line.startswith(("# ", "## ")) or f"{bare} ".startswith("- ") or is_outside:
                 break  # the line with the item's id is missing
             at += 1
             # An editor may have stripped the space after `*Why:*`.
@@ -190,57 +196,13 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         yield Item(heading, _plain(what), _plain(why), id_)
 
 
-def _begins_item(bare: str) -> bool:
-    return f"{bare} ".startswith("- ")  # an editor may strip an empty item's space
-
-
-def _id_in(line: str) -> str:
-    head, sign, tail = line.rstrip().rpartition("<!-- ")
-    about = head.rstrip()
-    is_own = not about or (about.startswith("*") and about.endswith("*"))
-    return tail[:-4].strip() if sign and tail.endswith(" -->") and is_own else ""
-
-
-def _escaped(text: str) -> list[str]:
-    """Return the lines of a text, escaped so that Markdown and `read` treat them as plain text."""
-    for sign, code in _ENTITIES_OUT:
-        text = text.replace(sign, code)
-    lines = []
-    for line in text.split("\n"):
-        number, rest = _numbered(line)
-        if line[:1] and line[0] in _AT_START:
-            line = "\\" + line
-        elif number and rest.lstrip("\\").startswith("."):
-            line = f"{number}\\{rest}"
-        elif line[:1] == " ":
-            line = "&#32;" + line[1:]
-        lines.append(line[:-1] + "&#32;" if line.endswith(" ") else line)
-    return lines
-
-
 def _plain(lines: Sequence[str]) -> str:
-    plain = []
-    for line in lines:
-        # Trailing spaces are ignored, as editors strip them; a text's own are written as `&#32;`.
-        line = line.rstrip(" ")
-        number, rest = _numbered(line)
-        if line[:1] == "\\" and line[1:2] and line[1] in _AT_START:
-            line = line[1:]
-        elif number and rest[:1] == "\\" and rest.lstrip("\\").startswith("."):
-            line = f"{number}{rest[1:]}"
-        plain.append(line)
-    text = "\n".join(plain)
+    # Trailing spaces are ignored, as editors strip them; a text's own are written as `&#32;`.
+    stripped = (line.rstrip(" ") for line in lines)
+    text = "\n".join(_ESCAPED.sub(lambda match: match[1] or "", line) for line in stripped)
     for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
         text = text.replace(code, sign)
     return text
-
-
-def _numbered(line: str) -> tuple[str, str]:
-    rest = line.lstrip("0123456789")
-    return line[: len(line) - len(rest)], rest
-
-
-# --- creation of a memory's pages
 
 
 @contextmanager
@@ -267,7 +229,7 @@ def _page(memory: Memory, database: Database) -> Written:
     title = f"Memories of {name}" if project else "Memories for all projects"
     c = database.connection
     own = records.find(c, f"source <> '{OTHERS}' AND scope <> 'local'", (), -1)
-    sign = ListSignature("lines", signing.key_of(memory.settings.home))
+    sign = signing.ListSignature("lines", signing.key_of(memory.settings.home))
     data = _data(c, project.id if project else "", own)
     about = (
         f"Written on {timestamp()[:10]}. `memory-fabric import` reads it back: a text that you "
@@ -281,12 +243,9 @@ def _page(memory: Memory, database: Database) -> Written:
         ("",),
         data_lines(data, sign),
     )
-    return Written(name, _in_parts(lines), len(own), *rows.count_own(c))
-
-
-def _in_parts(lines: Iterator[str]) -> Iterator[str]:
-    while part := list(islice(lines, LINES_AT_ONCE)):
-        yield "\n".join(part) + "\n"
+    parts = iter(lambda: list(islice(lines, LINES_AT_ONCE)), [])
+    texts = ("\n".join(part) + "\n" for part in parts)
+    return Written(name, texts, len(own), *rows.count_own(c))
 
 
 def _record_lines(own: Sequence[Record]) -> Iterator[str]:

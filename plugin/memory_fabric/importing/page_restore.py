@@ -39,8 +39,7 @@ NEEDED = {
 }
 OBSERVATION = "o"
 
-# A record and the sessions in which it was stated.
-Seen = tuple[Record, tuple[str, ...]]
+Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it was stated
 
 
 class Restoring(NamedTuple):
@@ -135,13 +134,12 @@ class _Comparison:
         self._own, self._mine = signed or mine, mine
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
-        self._left = Left()
+        self._left, self._counts = Left(), Counter[str]()
         # If several items have an id, the first is used: others may be copies with new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
         self._doubted: set[str] = set()
-        self._counts: Counter[str] = Counter()
         self._removed: list[tuple[str, str]] = []
 
     def result(self, name: str) -> Restoring:
@@ -151,8 +149,7 @@ class _Comparison:
         for row in self._found.data:
             if "record" in row:
                 self._record(row)
-        restored = frozenset(self._records)
-        graph = self._graph()
+        content: dict[str, Any] = {"of": frozenset(self._records), **self._graph()}
         self._add()
         # A record comes after the record that superseded it, because it has a link to that record.
         placed: dict[str, Seen] = {}
@@ -162,10 +159,9 @@ class _Comparison:
                 chain.append(id_)
                 id_ = self._records[id_][0].superseded_by
             placed |= {link: self._records[link] for link in reversed(chain)}
-        stored, gone = tuple(placed.values()), tuple(self._removed)
-        left, content = self._left.all, {**graph, "of": restored}
-        counts, store, own = self._counts, self._store, self._own
-        return Restoring(name, store, own, stored, content, gone, left=left, **counts)
+        stored, gone, counts = tuple(placed.values()), tuple(self._removed), self._counts
+        own, left = self._own, self._left.all
+        return Restoring(name, self._store, own, stored, content, gone, left=left, **counts)
 
     def _record(self, row: Row) -> None:
         fields, sums, seen = row["record"], row.get("sums"), row.get("seen_in")
@@ -270,7 +266,25 @@ class _Comparison:
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
-            record = self._new(item)
+            text, project = item.what.strip(), self._memory.project
+            now, settings = ids.timestamp(), self._memory.settings
+            record = Record(
+                type=page.TYPES.get(item.heading) or stated_type(item.what),
+                what=text,
+                why=item.why.strip(),
+                confidence=PURPOSE,
+                id=ids.id_for(f"page\n{item.heading}\n{text}"),
+                trust="user" if self._mine else TRUST,
+                source=SOURCE,
+                scope="user" if self._store == "user" else "team",
+                domain=domain_for(settings).name,
+                project=project.name if project and self._store == "project" else "",
+                author=settings.author,
+                origin=settings.origin,
+                created_at=now,
+                valid_from=now,
+                evidence={} if self._mine else {IMPORTED: NAME},
+            )
             if self._live(record.id) is not None:
                 self._left.add(items.KNOWN, item.what)
             elif self._is_forgotten(record):
@@ -278,27 +292,6 @@ class _Comparison:
             else:
                 self._records[record.id] = (record, ("",))
                 self._counts["added"] += 1
-
-    def _new(self, item: Item) -> Record:
-        now, settings = ids.timestamp(), self._memory.settings
-        project = self._memory.project
-        return Record(
-            type=page.TYPES.get(item.heading) or stated_type(item.what),
-            what=item.what.strip(),
-            why=item.why.strip(),
-            confidence=PURPOSE,
-            id=ids.id_for(f"page\n{item.heading}\n{item.what.strip()}"),
-            trust="user" if self._mine else TRUST,
-            source=SOURCE,
-            scope="user" if self._store == "user" else "team",
-            domain=domain_for(settings).name,
-            project=project.name if project and self._store == "project" else "",
-            author=settings.author,
-            origin=settings.origin,
-            created_at=now,
-            valid_from=now,
-            evidence={} if self._mine else {IMPORTED: NAME},
-        )
 
     def _live(self, id_: str) -> tuple[Record, list[str]] | None:
         return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.clients import transcripts
-from memory_fabric.clients.transcripts import DAY_S, Transcript
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError
 from memory_fabric.importing import runs
@@ -20,14 +19,11 @@ from memory_fabric.store.database import open_to_look
 from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
-# The possible values of Session.state.
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
 # The states of sessions that a run of `learn` reads.
 TO_READ = (NEW, REST)
 # A session counts as running if its transcript changed within this number of seconds.
 RUNNING_S = 600
-# The folder in a repository in which Claude Code creates worktrees.
-CLIENT_WORKTREES = os.path.join(".claude", "worktrees")
 # An unread line counts as incomplete if it does not end within this number of bytes.
 MAX_LINE_BYTES = 2 << 20
 # Unread sessions are reported if a client will delete them within this number of days.
@@ -53,7 +49,7 @@ class Place(NamedTuple):
 class Session(NamedTuple):
     """A past session: its project, its state, and the byte offset up to which it was read."""
 
-    transcript: Transcript
+    transcript: transcripts.Transcript
     place: Place
     state: str
     offset: int = 0
@@ -124,14 +120,14 @@ def of_folder(sessions: Iterable[Session], folder: str, home: str) -> list[Sessi
 
 def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
     """Return the unread sessions that their client will delete within SOON_DAYS, earliest first."""
-    until = now_s + SOON_DAYS * DAY_S
+    until = now_s + SOON_DAYS * transcripts.DAY_S
     soon = [s for s in to_read(sessions) if 0 < s.transcript.deleted_s < until]
     return sorted(soon, key=lambda session: session.transcript.deleted_s)
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
     """Return unread sessions so old that their turns would expire: only memories would be kept."""
-    since_s = now_s - settings.episodes_keep_days * DAY_S
+    since_s = now_s - settings.episodes_keep_days * transcripts.DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
@@ -188,7 +184,7 @@ def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
     parent to the project. Any other folder may have been a project of its own inside a repository,
     for instance if the whole home folder is a repository.
     """
-    if folder.startswith(os.path.join(top, CLIENT_WORKTREES, "")):
+    if folder.startswith(os.path.join(top, ".claude", "worktrees", "")):
         return True
     while folder != top:
         keys = (f"worktree:{folder}", f"folder:{folder}", f"git:{os.path.join(folder, '.git')}")
@@ -211,7 +207,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
 
 
 def _state(
-    settings: Settings, transcript: Transcript, place: Place, known: int, now_s: float
+    settings: Settings, transcript: transcripts.Transcript, place: Place, known: int, now_s: float
 ) -> str:
     if known >= transcript.size:
         return READ

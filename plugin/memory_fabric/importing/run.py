@@ -4,23 +4,21 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.errors import FabricError, StoreUnavailable
 from memory_fabric.importing import items, past_sessions, runs
 from memory_fabric.importing.items import Here, Item, Left, LeftOut
-from memory_fabric.importing.runs import Run
 from memory_fabric.importing.sources import Source
-from memory_fabric.models import Operation, Progress, Record, Relation
+from memory_fabric.models import Progress, Record, Relation
 from memory_fabric.store import records, write
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import USER_SCOPES, Memory
 from memory_fabric.store.operations.remember import is_forgotten
 from memory_fabric.store.projects import file_states, identity
 from memory_fabric.store.queries import graph
-from memory_fabric.store.write import create_operations
 from memory_fabric.text import same_form
 
 FILE = "import.json"
@@ -53,14 +51,6 @@ class Plan(NamedTuple):
         return sum(len(part.records) for part in self.parts)
 
 
-class Stored(NamedTuple):
-    """The number of records and relations that were stored, and the id of their batch."""
-
-    records: int = 0
-    relations: int = 0
-    batch: str = ""
-
-
 def new_batch() -> str:
     """Return an id for the batch of a new import; the user can pass it to `undo --step`."""
     return f"import-{ids.new_id()[-8:]}"
@@ -80,11 +70,15 @@ def plan(
         left.extend(reading.left)
     groups: dict[str, list[Item]] = {"": []}
     for item in reading.items:
+        name = item.project.casefold()
         if not item.project or here.is_stated(item.project) or (here.whole and not others):
             groups[""].append(item)
         elif not others:
             left.add(items.ELSEWHERE, item.project)
-        elif len(folders := _folders(item.project, others)) == 1:
+        elif os.path.isdir(item.project) and os.path.isabs(item.project):
+            folder = identity.worktree_of(os.path.realpath(item.project))
+            groups.setdefault(folder, []).append(item)
+        elif len(folders := others.get(name, others.get(name.split("/")[0], []))) == 1:
             groups.setdefault(folders[0], []).append(item)
         else:
             left.add(SEVERAL if folders else NO_FOLDER, item.project)
@@ -106,17 +100,9 @@ def plan(
     return Plan(source, path, number, tuple(parts), left.all, names)
 
 
-def _folders(project: str, others: dict[str, list[str]]) -> Sequence[str]:
-    if os.path.isabs(project):
-        is_here = os.path.isdir(project)
-        return [identity.worktree_of(os.path.realpath(project))] if is_here else []
-    return others.get(project.casefold(), others.get(project.casefold().split("/")[0], ()))
-
-
 def _chosen(
     memory: Memory, stated: Sequence[Item], source: str, now: str, left: Left
 ) -> tuple[Record, ...]:
-    """Return records of the statements that are new; count all others. Raises StoreUnavailable."""
     by_form: dict[tuple[str, str], Record] = {}
     for item in sorted(stated, key=lambda item: item.at or now):
         record = items.record_of(item, source, memory, now)
@@ -148,7 +134,6 @@ def _chosen(
 def _chunks(
     memory: Memory, chosen: Iterable[Record], *, create: bool = False
 ) -> Iterator[tuple[Database | None, list[Record]]]:
-    """Yield (database, records) by the records' scope, at most records.CHUNK records at once."""
     stores: dict[str, list[Record]] = {}
     for record in chosen:
         store = "user" if record.scope in USER_SCOPES else "project"
@@ -161,29 +146,45 @@ def _chunks(
 
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
-) -> list[Stored]:
-    """Store all plans as one batch; return a result for each plan. Raises StoreUnavailable."""
+) -> list[dict[str, Any]]:
+    """Store all plans as one batch; return a result for each plan. Raises StoreUnavailable.
+
+    A result has the number of stored `records` and `relations`, and the id of the `batch`.
+    """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
     folders = {part.folder or own: part.folder or own for parts in due for part in parts}
     if folders:
-        run = Run(batch, ids.timestamp(), folders, state="done")
+        run = runs.Run(batch, ids.timestamp(), folders, state="done")
         runs.save(memory.settings.home, run, FILE)
     results = []
     for parts in due:
-        total = Stored(batch=batch)
+        count = related = 0
         for part in parts:
             with _opened(memory, part.folder) as opened:
-                count, related = _store(opened, part, batch, progress)
+                new = _store(opened, part, batch, progress)
                 memory.failures += opened.failures if part.folder else []
-            total = Stored(total.records + count, total.relations + related, batch)
-        results.append(total)
+            count, related = count + new[0], related + new[1]
+        results.append({"records": count, "relations": related, "batch": batch})
     return results
 
 
 def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
+    by, settings = items.provenance(memory), memory.settings
+    stamp = {"author": settings.author, "origin": settings.origin}
+    # Records are stored before relations; they create the entities with the source's types.
+    steps: list[tuple[Database | None, list[tuple[str, dict[str, Any]]]]] = []
+    for database, some in _chunks(memory, part.records, create=True):
+        objects = (records.as_object(record._replace(**stamp)) for record in some)
+        steps.append((database, [("remember", {"record": o, "past": True}) for o in objects]))
+    if part.relations:
+        database = memory.database("project" if memory.project else "user", create=True)
+        steps.append((database, list(write.create_operations(part.relations))))
     count = related = number = 0
-    for database, operations in _steps(memory, part, batch):
+    for database, named in steps:
+        assert database is not None
+        payloads = ((name, {**payload, "batch": batch}) for name, payload in named)
+        operations = [memory.operation(n, p, by, database.kind) for n, p in payloads]
         try:
             results = write.apply_all(database, operations)
         except FabricError as error:
@@ -199,23 +200,6 @@ def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) ->
         file_states.drop_due(project, batch)
     memory.flush()
     return count, related
-
-
-def _steps(memory: Memory, part: Part, batch: str) -> Iterator[tuple[Database, list[Operation]]]:
-    by, settings = items.provenance(memory), memory.settings
-    for database, some in _chunks(memory, part.records, create=True):
-        assert database is not None
-        stamped = (r._replace(author=settings.author, origin=settings.origin) for r in some)
-        objects = map(records.as_object, stamped)
-        payloads = ({"record": value, "past": True, "batch": batch} for value in objects)
-        yield database, [memory.operation("remember", p, by, database.kind) for p in payloads]
-    if part.relations:
-        database = memory.database("project" if memory.project else "user", create=True)
-        assert database is not None
-        # Records have been stored before this; they create the entities with the source's types.
-        steps = create_operations(part.relations)
-        stated = [(name, {**payload, "batch": batch}) for name, payload in steps]
-        yield database, [memory.operation(n, p, by, database.kind) for n, p in stated]
 
 
 @contextmanager

@@ -1,8 +1,7 @@
 """The table of sources for import: how to recognise and read each, and its usual location.
 
 - claude-mem.db: the tables of observations, session summaries and directives, as created by
-  migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem. Columns that a release lacks
-  are read as NULL.
+  migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem.
 - mem0: a JSON list of memories, or an object that contains this list as `results` or `memories`,
   as returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
 """
@@ -11,6 +10,7 @@ import json
 import os
 import re
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -33,25 +33,13 @@ GRAPH_SIGNS = (
     b'"what"',
     b'"provenance"',
 )
-MARKDOWN = (".md", ".markdown", ".mdc", ".txt")
-# Constants for claude-mem.
 DATABASE = "claude-mem.db"
-MAGIC = b"SQLite format 3\0"
-BUSY_S = 2.0
 # A row of claude-mem has a few KB; reading a much larger one would only use up memory.
 MAX_ROW_BYTES = 16 << 20
 TYPES = {"decision": "decision", "bugfix": "solution"}
-NOT_LEARNED = "summaries of sessions in which nothing was learned"
-INACTIVE = "directives that are switched off"
-PROMPTS = "prompts of sessions (memory-fabric learn reads the sessions themselves)"
 MAX_ALSO_CHARS = 1000
 ENDS = (".", "!", "?", ":", ";", "。")
-COLUMNS = {
-    "observations": "id project text type title subtitle facts narrative concepts "
-    "merged_into_project created_at_epoch",
-    "session_summaries": "id project request learned merged_into_project created_at_epoch",
-    "directives": "id project scope content status created_at_epoch",
-}
+TABLES = ("observations", "session_summaries", "directives")
 # Constants for mem0. A file of the maximum size has some 100,000 memories.
 MAX_BYTES = 32 << 20
 LISTS = ("results", "memories")
@@ -59,7 +47,6 @@ TEXTS = ("memory", "text", "content", "data")
 HEAD_CHARS = 4096
 # Keys of `metadata` whose value is the name of a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
-MAX_OWNER_CHARS = 400
 # mem0's default categories about the user as a person, and beginnings of its sentences about them.
 _OF_PERSON = frozenset(
     """entertainment family fashion food health hobbies hobby identity milestones music personal
@@ -83,12 +70,13 @@ def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
         rows = [
             (table, row)
             for table, columns in _columns(connection, path).items()
-            for row in _rows(connection, table, columns, here, left)
+            for row in _rows(connection, table, "merged_into_project" in columns, here, left)
         ]
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_prompts'").fetchone():
             (number,) = connection.execute("SELECT count(*) FROM user_prompts").fetchone()
             if number:
-                left.add(PROMPTS, number=number)
+                text = "prompts of sessions (memory-fabric learn reads the sessions themselves)"
+                left.add(text, number=number)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from error
     finally:
@@ -100,7 +88,7 @@ def read_claude_mem(path: str, here: Here, left: Left) -> Iterator[Item]:
 def _opened(path: str) -> sqlite3.Connection:
     address = f"file:{quote(path)}?mode=ro"
     try:
-        connection = sqlite3.connect(address, uri=True, timeout=BUSY_S)
+        connection = sqlite3.connect(address, uri=True, timeout=2.0)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError as error:
@@ -134,7 +122,7 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
     tables = [row[0] for row in names]
     columns = {
         table: {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
-        for table in COLUMNS
+        for table in TABLES
         if table in tables
     }
     observed = columns.get("observations", set())
@@ -147,21 +135,20 @@ def _columns(connection: sqlite3.Connection, path: str) -> dict[str, set[str]]:
 
 
 def _rows(
-    connection: sqlite3.Connection, table: str, known: set[str], here: Here, left: Left
+    connection: sqlite3.Connection, table: str, has_merged: bool, here: Here, left: Left
 ) -> Iterator[Row]:
-    """Yield the rows of a table that belong to this project; count those of other projects."""
-    wanted = COLUMNS[table].split()
-    names = [name if name in known else f"NULL AS {name}" for name in wanted]
-    into = "merged_into_project" if "merged_into_project" in known else "NULL"
-    projects = f"SELECT coalesce({into}, project), count(*) FROM {table} GROUP BY 1"
+    project = "coalesce(merged_into_project, project)" if has_merged else "project"
+    projects = f"SELECT {project}, count(*) FROM {table} GROUP BY 1"
     for name, number in connection.execute(projects).fetchall():
         is_everywhere = here.whole or (table == "directives" and not _text(name))
         if not is_everywhere and not here.is_stated(_text(name)):
             left.add(items.ELSEWHERE, str(name or ""), number)
             continue
-        query = f"SELECT {', '.join(names)} FROM {table} WHERE coalesce({into}, project) IS ?"
-        for row in connection.execute(query, (name,)):
-            yield dict(zip(wanted, row, strict=True)) | {"of": _text(name)}
+        found = connection.execute(f"SELECT * FROM {table} WHERE {project} IS ?", (name,))
+        names = [column[0] for column in found.description]
+        for row in found:
+            # A column that a release of claude-mem lacks is read as None.
+            yield defaultdict(lambda: None, zip(names, row, strict=True), of=_text(name))
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
@@ -171,35 +158,33 @@ def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
     number, project = f"{row['id']} {epoch}", row["of"]
     if table == "observations":
-        return _observed(row, f"observation {number}", at, left)
+        title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])
+        narrative = _text(row["narrative"]) or _text(row["text"])
+        parts = filter(None, [title, "" if subtitle == title else subtitle, *_list(row["facts"])])
+        ended = " ".join(part if part.endswith(ENDS) else f"{part}." for part in parts)
+        statement = ended or narrative
+        if not statement:
+            left.add(items.EMPTY)
+            return None
+        concepts = ", ".join(filter(None, _list(row["concepts"])))
+        also = f"{concepts} {narrative if narrative != statement else ''}".strip()
+        item = Item(statement, f"observation {number}", TYPES.get(kind, "note"), at=at)
+        item = item._replace(project=project, category=kind)
+        return item._replace(also=cut(also, MAX_ALSO_CHARS))
     if table == "session_summaries":
         learned, request = _text(row["learned"]), cut(_text(row["request"]), MAX_ALSO_CHARS)
         if learned:
             key, kind = f"summary {number}", "session summary"
             return Item(learned, key, at=at, project=project, category=kind, also=request)
-        left.add(NOT_LEARNED, request)
+        left.add("summaries of sessions in which nothing was learned", request)
         return None
     content = _text(row["content"])
     if row["status"] not in (None, "active"):
-        left.add(INACTIVE, content)
+        left.add("directives that are switched off", content)
         return None
     key, scope = f"directive {number}", "team" if row["project"] else "user"
     directive = Item(content, key, "constraint", at=at, project=project, scope=scope)
     return directive._replace(category="directive")
-
-
-def _observed(row: Row, key: str, at: str, left: Left) -> Item | None:
-    title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])
-    narrative = _text(row["narrative"]) or _text(row["text"])
-    parts = filter(None, [title, "" if subtitle == title else subtitle, *_list(row["facts"])])
-    statement = " ".join(part if part.endswith(ENDS) else f"{part}." for part in parts) or narrative
-    if not statement:
-        left.add(items.EMPTY)
-        return None
-    concepts = ", ".join(filter(None, _list(row["concepts"])))
-    also = f"{concepts} {narrative if narrative != statement else ''}".strip()
-    item = Item(statement, key, TYPES.get(kind, "note"), at=at, project=row["of"], category=kind)
-    return item._replace(also=cut(also, MAX_ALSO_CHARS))
 
 
 def _text(value: Any) -> str:
@@ -259,29 +244,26 @@ def read_mem0(path: str, here: Here, left: Left) -> Iterator[Item]:
         elif not text.strip():
             left.add(items.EMPTY)
         else:
-            yield _item_of_memory(memory, one_line(text))
+            text, about = one_line(text), memory.get("metadata")
+            about = about if isinstance(about, dict) else {}
+            kinds = memory.get("categories") or about.get("category") or about.get("type") or ""
+            kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
+            owners = [str(memory[name]) for name in ("user_id", "agent_id") if memory.get(name)]
+            project = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
+            kind, key = stated_type(text), f"memory {memory.get('id') or text}"
+            is_personal = kind == "preference" or bool(_PERSON.match(text))
+            is_personal |= not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
+            times = (notes.time_of(memory.get(name)) for name in ("updated_at", "created_at"))
+            at = next(filter(None, times), "")
+            item = Item(text, key, kind, "", at, project, one_line(kinds))
+            scope = "user" if is_personal and not project else "team"
+            yield item._replace(scope=scope, also=cut(" ".join(owners), 400))
 
 
 def _memory_text(memory: Any) -> str | None:
     if not isinstance(memory, dict):
         return None
     return next((memory[name] for name in TEXTS if isinstance(memory.get(name), str)), None)
-
-
-def _item_of_memory(memory: Row, text: str) -> Item:
-    about = memory.get("metadata")
-    about = about if isinstance(about, dict) else {}
-    kinds = memory.get("categories") or about.get("category") or about.get("type") or ""
-    kinds = ", ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
-    owners = [str(memory[name]) for name in ("user_id", "agent_id") if memory.get(name)]
-    project = next((str(about[name]) for name in PROJECTS if about.get(name)), "")
-    kind, key = stated_type(text), f"memory {memory.get('id') or text}"
-    is_personal = kind == "preference" or not _OF_PERSON.isdisjoint(kinds.lower().split(", "))
-    is_personal = is_personal or bool(_PERSON.match(text))
-    at = notes.time_of(memory.get("updated_at")) or notes.time_of(memory.get("created_at"))
-    item = Item(text, key, kind, "", at, project, one_line(kinds))
-    scope = "user" if is_personal and not project else "team"
-    return item._replace(scope=scope, also=cut(" ".join(owners), MAX_OWNER_CHARS))
 
 
 class Source(NamedTuple):
@@ -311,7 +293,11 @@ CLAUDE_MEM = Source(
     lambda path: os.path.isfile(os.path.join(path, DATABASE)),
 )
 CODEX = Source(
-    "Codex memories", "Codex's memories", notes.read_codex, notes.is_codex, notes.is_codex_page
+    "Codex memories",
+    "Codex's memories",
+    notes.read_codex,
+    lambda path: any(os.path.exists(os.path.join(path, name)) for name in notes.SIGNS),
+    lambda path, text: notes.SESSIONS in text and not notes.is_topic(text),
 )
 AUTO_MEMORY = Source(
     "auto memory",
@@ -333,7 +319,7 @@ BASIC_MEMORY = Source(
     "basic-memory",
     "notes of basic-memory",
     notes.read_notes,
-    notes.is_notes_folder,
+    lambda path: notes.has_one(path, notes.NOTE_ENDINGS, notes.is_note),
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", read_mem0)
@@ -348,8 +334,6 @@ def recognise(path: str) -> tuple[Source | None, str]:
     """
     if not os.path.lexists(path):
         raise NotFound(path, f"The file {path} does not exist.", remedy="Check its path.")
-    if not os.path.exists(path):
-        raise BadInput("PATH", f"{path} is a link to nothing.", remedy="Name the file itself.")
     if not os.access(path, os.R_OK):
         raise BadInput("PATH", f"{path} cannot be read.", remedy="Check its permissions.")
     if os.path.isdir(path):
@@ -365,10 +349,11 @@ def recognise(path: str) -> tuple[Source | None, str]:
     except files.NotRegular as error:
         text = f"{path} is not a regular file."
         raise BadInput("PATH", text, remedy="Name a file or a folder.") from error
-    if head.startswith(MAGIC):
+    if head.startswith(b"SQLite format 3\0"):
         return CLAUDE_MEM, path
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
-    if not path.lower().endswith(MARKDOWN) and not instructions.is_instructions(path):
+    is_markdown = path.lower().endswith((".md", ".markdown", ".mdc", ".txt"))
+    if not is_markdown and not instructions.is_instructions(path):
         return MEM0 if is_mem0(text) else None, path
     source = next((source for source in SOURCES if source.is_page(path, text)), None)
     if source is None:

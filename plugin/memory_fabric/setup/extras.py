@@ -20,10 +20,6 @@ from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked, names_in
 
-# Seconds to wait while another process installs the same packages; a download takes less.
-WAIT_S = 900.0
-# After this time, an unfinished folder must be from a process that was killed.
-LEFTOVER_AFTER_S = 3600
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
 # The embedding process's lock file in the home; its modification time is the last start.
@@ -72,7 +68,8 @@ def install(folder: str, lock: str) -> None:
     """Install a lock file's packages if missing. Raises FabricError, OSError, TimeoutError."""
     import shutil  # imported late: needed only to install
 
-    with Locked(f"{folder}.lock", WAIT_S):
+    # Another process may be installing the same packages; a download takes less than 15 minutes.
+    with Locked(f"{folder}.lock", 900.0):
         if not os.path.exists(os.path.join(folder, MARKER)):
             _fill(folder, lock)
     for other in installed(os.path.basename(folder).partition("-")[0], os.path.dirname(folder)):
@@ -136,7 +133,8 @@ def _remove_leftovers(data_dir: str) -> None:
 
     for name in names_in(data_dir):
         path = os.path.join(data_dir, name)
-        if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > LEFTOVER_AFTER_S:
+        # After this time, an unfinished folder must be from a process that was killed.
+        if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > 3600:
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -31,13 +31,7 @@ REACHING_VARIABLES = frozenset(
     UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS UV_HTTP_RETRIES UV_HTTP_TIMEOUT
     UV_INSECURE_HOST UV_NATIVE_TLS UV_NO_CACHE UV_NO_INDEX UV_OFFLINE UV_SYSTEM_CERTS""".split()
 )
-PREFIXES = ("PIP_", "UV_")
-# The prefix of further variables of uv about indexes and their credentials.
-REACHING_PREFIX = "UV_INDEX"
-# Files in which a project can set environment variables for the client's sessions.
-PROJECT_SETTINGS = ("settings.json", "settings.local.json")
-MAX_SETTINGS_BYTES = 1 << 20
-MAX_PRINTED_BYTES = 1 << 20
+MAX_SETTINGS_BYTES = MAX_PRINTED_BYTES = 1 << 20
 WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "--require-hashes")
 # The first version of pip that can install packages for another interpreter (--python).
 PIP_FOR_OTHERS = (22, 3)
@@ -83,14 +77,15 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if environment is None:
         return
     for path in packages.half_installed(data_dir):
-        _remove(path)  # left by a killed attempt: no other process has the lock
+        # left by a killed attempt: no other process has the lock
+        shutil.rmtree(path, ignore_errors=True)
     base = packages.base_interpreter()
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
             tools = Tools(log, lock)
 
             def prepare() -> None:
-                _remove(environment)
+                shutil.rmtree(environment, ignore_errors=True)
                 tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
 
             requirements = packages.lock_file(plugin_root)
@@ -100,15 +95,25 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             os.sync()  # The packages must reach the disk before the marker.
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
-        _remove(environment)
-        _record_error(data_dir, environment, str(error))
+        shutil.rmtree(environment, ignore_errors=True)
+        reason, remedy = explained(str(error))
+        again = f"The next attempt is possible after {packages.BACK_OFF_S // 60} minutes;"
+        where = f"the installer's output is in {os.path.join(data_dir, 'install.log')}"
+        failure = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "reason": reason}
+        failure |= {"environment": os.path.basename(environment)}
+        failure |= {"remedy": f"{remedy} {again} {where}".lstrip()}
+        path = packages.error_file(data_dir)
+        try:
+            _write(path, json.dumps(failure), beside=f"{os.path.basename(path)}.{os.getpid()}")
+        except OSError:
+            pass  # for example a full disk; the next session then retries at once
     else:
         packages.unlink(packages.error_file(data_dir))
         for name in os.listdir(data_dir):  # environments of other releases or interpreters
             path = os.path.join(data_dir, name)
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
-                _remove(path)
+                shutil.rmtree(path, ignore_errors=True)
     # Compile this package into `.pyc` files, so that hooks do not have to compile it.
     import compileall  # imported late: imports asyncio and more
 
@@ -196,18 +201,20 @@ def fetch(
         chosen = ("--python", python) if python else ()
         tools.run([runner, "-I", "-m", "pip", *chosen, "install", *PIP_OPTIONS, *options])
     finally:
-        _remove(scratch)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for pip and uv, without variables that change what is installed."""
-    kept = (n for n in environ if n not in FOREIGN_VARIABLES and not n.startswith(PREFIXES))
-    variables = {name: environ[name] for name in kept}
     stated = _set_by_project(environ)
-    for name, value in environ.items():
-        reaches = name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
-        if reaches and name not in stated:
-            variables[name] = value
+
+    def is_kept(name: str) -> bool:
+        # UV_INDEX also begins the names of variables with an index's credentials.
+        if name in REACHING_VARIABLES or name.startswith("UV_INDEX"):
+            return name not in stated
+        return name not in FOREIGN_VARIABLES and not name.startswith(("PIP_", "UV_"))
+
+    variables = {name: value for name, value in environ.items() if is_kept(name)}
     if environ.get("PIP_CONFIG_FILE") == os.devnull:  # turns off pip's configuration files
         variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
@@ -218,7 +225,7 @@ def _set_by_project(environ: Mapping[str, str]) -> set[str]:
     """Return the names of variables that the project's settings set; all names if unreadable."""
     names: set[str] = set()
     project = _project(environ)
-    for file in PROJECT_SETTINGS if project else ():
+    for file in ("settings.json", "settings.local.json") if project else ():
         path = os.path.join(project, ".claude", file)
         try:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -280,27 +287,6 @@ def _write(path: str, text: str, *, beside: str) -> None:
         raise
 
 
-def _record_error(data_dir: str, environment: str, printed: str) -> None:
-    reason, remedy = explained(printed)
-    again = f"The next attempt is possible after {packages.BACK_OFF_S // 60} minutes;"
-    where = os.path.join(data_dir, "install.log")
-    error = {
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "environment": os.path.basename(environment),
-        "reason": reason,
-        "remedy": f"{remedy} {again} the installer's output is in {where}".lstrip(),
-    }
-    path = packages.error_file(data_dir)
-    try:
-        _write(path, json.dumps(error), beside=f"{os.path.basename(path)}.{os.getpid()}")
-    except OSError:
-        return  # for example a full disk; the next session then retries at once
-
-
-def _remove(path: str) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-
-
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
@@ -309,8 +295,13 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
     """Detach from the session and install; `lock` is an inherited descriptor or TAKES_IT."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
-        handle = packages.take_lock(data_dir)
-        if handle == packages.TAKES_IT:
+        for _ in range(20):  # The starting process may still have the lock.
+            try:
+                handle = packages.acquire(data_dir)
+                break
+            except BlockingIOError:
+                time.sleep(packages.POLL_S)
+        else:
             return  # Another process is installing.
     else:
         if os.fork():

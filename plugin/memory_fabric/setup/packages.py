@@ -104,7 +104,7 @@ def last_error(data_dir: str) -> str:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Return the environments without the marker, including one that is being installed."""
+    """Return the environments that are not completely installed, even if that is under way."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -154,7 +154,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
-        lock = _acquire(data_dir)
+        lock = acquire(data_dir)
     except BlockingIOError:
         return ANOTHER_RUNS
     except OSError:
@@ -181,7 +181,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
         os.close(lock)
 
 
-def _acquire(data_dir: str) -> int:
+def acquire(data_dir: str) -> int:
     """Acquire `install.lock`; return its descriptor. Raises BlockingIOError if it is not free."""
     from memory_fabric import file_lock  # imported late: only if an installation may start
 
@@ -204,22 +204,10 @@ def is_running(data_dir: str) -> bool:
     """Return True if an installation is running."""
     try:
         if os.path.exists(_install_lock(data_dir)):
-            os.close(_acquire(data_dir))
+            os.close(acquire(data_dir))
     except OSError as error:
         return isinstance(error, BlockingIOError)
     return False
-
-
-def take_lock(data_dir: str) -> int:
-    """Acquire `install.lock` in the installer; return its descriptor, or TAKES_IT on failure."""
-    import time
-
-    for _ in range(20):  # The starting process may still have the lock.
-        try:
-            return _acquire(data_dir)
-        except BlockingIOError:
-            time.sleep(POLL_S)
-    return TAKES_IT
 
 
 def error_file(data_dir: str) -> str:
@@ -304,26 +292,23 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
     try:
         # The installer writes to the lock file at its start, so the modification time is the start.
         began_s = os.stat(_install_lock(data_dir)).st_mtime if is_running(data_dir) else 0.0
-        with open(lock_file(plugin_root), encoding="utf-8") as file:
-            number = sum("==" in line for line in file)
     except OSError:
-        began_s, number = 0.0, 0
+        began_s = 0.0
     if began_s:
         at = time.strftime("%H:%M:%S UTC", time.gmtime(began_s))
         since = f"{at} ({max(0, int(time.time() - began_s))} s ago)"
         _say(f"its packages are being installed, since {since}; waiting for them ...")
     else:
-        size = f"{number} packages, {SIZE_MB} MB"
-        _say(f"installing the packages of the commands, once ({size}; usually some seconds) ...")
+        size = f"{SIZE_MB} MB; usually some seconds"
+        _say(f"installing the packages of the commands, once ({size}) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
         reason = last_error(data_dir)  # read first: a failed installer may still have the lock
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
-            reason = reason or (
-                f"{data_dir} cannot be used for them." if data_dir else "There is no data folder."
-            )
+            unusable = f"{data_dir} cannot be used for them."
+            reason = reason or (unusable if data_dir else "There is no data folder.")
             _say(f"its packages are not installed. {reason}")
     return python
 

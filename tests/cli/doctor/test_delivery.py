@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.health import delivery as receipts
-from memory_fabric.health.delivery import Entry
 
 BLOCK = (
     "<memory-fabric>\nRemembered from earlier work, may be relevant (facts on record, not "
@@ -52,7 +51,7 @@ def test_a_memory_block_with_a_prompt_counts_as_a_receipt() -> None:
     )
 
     (receipt,) = shown.receipts
-    assert shown.prompts == (at(1),)
+    assert shown.prompts == [at(1)]
     assert (receipt.event, receipt.references) == ("UserPromptSubmit", ("1a2b3c4d",))
 
 
@@ -65,7 +64,7 @@ def test_text_that_only_resembles_a_memory_block_is_not_a_receipt() -> None:
         "attachment": {"type": "hook_success", "stdout": POSTGRES, "content": ""},
     }
 
-    assert show(pasted, others, side, printed).receipts == ()
+    assert show(pasted, others, side, printed).receipts == []
 
 
 def test_tool_results_summaries_and_commands_do_not_count_as_prompts() -> None:
@@ -79,7 +78,7 @@ def test_tool_results_summaries_and_commands_do_not_count_as_prompts() -> None:
         said("user", "What next?", 4),
     )
 
-    assert shown.prompts == (at(4),)
+    assert shown.prompts == [at(4)]
 
 
 def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
@@ -88,7 +87,7 @@ def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
     shown = receipts.dialogue("recorded", receipts.entries(str(path), 1 << 20))
 
     assert len(shown.prompts) == 3
-    assert (shown.version, shown.receipts) == ("2.1.329", ())
+    assert shown.receipts == []
     assert shown.answered_at > shown.first_at
 
 
@@ -100,47 +99,45 @@ def test_entries_of_the_ledger_are_compared_with_the_receipts() -> None:
     )
     lost = "record:00000000-0000-7000-8000-00009f9f9f9f"
 
-    found = receipts.deliveries(
-        [Entry("s-1", MEMORY, "prompt", at(2)), Entry("s-1", lost, "prompt", at(5))], [shown]
+    found = receipts.lost(
+        [("s-1", MEMORY, "prompt", at(2)), ("s-1", lost, "prompt", at(5))], [shown]
     )
 
-    assert [(m.at, m.arrived) for m in found] == [(at(2), True), (at(5), False)]
+    assert found == (2, ["2026-03-01 10:00 UTC, session s-1: 9f9f9f9f"])
 
 
 def test_one_line_in_the_transcript_proves_that_a_hooks_output_was_delivered() -> None:
     shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
     ledger = [
-        Entry("s-1", "graph:analytics-db#12", "session", at(1)),
-        Entry("s-1", MEMORY, "session", at(1)),
+        ("s-1", "graph:analytics-db#12", "session", at(1)),
+        ("s-1", MEMORY, "session", at(1)),
     ]
 
-    (delivery,) = receipts.deliveries(ledger, [shown])
-
-    assert delivery.arrived and len(delivery.memories) == 2
+    assert receipts.lost(ledger, [shown]) == (1, [])
 
 
 def test_a_delivered_observation_or_relation_is_recognised_by_its_entity() -> None:
     block = "<memory-fabric>\n- [service · 2026-01-15 · analytics-db] It runs.\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
     ledger = [
-        Entry("s-1", "graph:analytics-db#12", "prompt", at(1)),
-        Entry("s-1", "graph:analytics-db uses PostgreSQL", "prompt", at(2)),
-        Entry("s-1", "graph:billing#3", "prompt", at(3)),
+        ("s-1", "graph:analytics-db#12", "prompt", at(1)),
+        ("s-1", "graph:analytics-db uses PostgreSQL", "prompt", at(2)),
+        ("s-1", "graph:billing#3", "prompt", at(3)),
     ]
 
-    assert [m.arrived for m in receipts.deliveries(ledger, [shown])] == [True, True, False]
+    assert receipts.lost(ledger, [shown]) == (3, ["2026-03-01 10:00 UTC, session s-1: billing"])
 
 
 def test_ledger_entries_that_no_transcript_can_confirm_are_ignored() -> None:
     shown = show(said("user", ASKED, 5), said("assistant", "Hello.", 6), whole=False)
     ledger = [
-        Entry("s-1", MEMORY, "prompt", at(7)),  # no answer yet
-        Entry("s-1", MEMORY, "pull", at(5)),  # the model asked for it itself
-        Entry("s-1", MEMORY, "prompt", at(1)),  # before the part that was read
-        Entry("s-2", MEMORY, "prompt", at(5)),  # its transcript is gone
+        ("s-1", MEMORY, "prompt", at(7)),  # no answer yet
+        ("s-1", MEMORY, "pull", at(5)),  # the model asked for it itself
+        ("s-1", MEMORY, "prompt", at(1)),  # before the part that was read
+        ("s-2", MEMORY, "prompt", at(5)),  # its transcript is gone
     ]
 
-    assert receipts.deliveries(ledger, [shown]) == []
+    assert receipts.lost(ledger, [shown]) == (0, [])
 
 
 def test_only_the_end_of_a_long_transcript_is_read_and_invalid_lines_are_skipped(
@@ -175,15 +172,14 @@ def test_only_the_newest_transcripts_of_recent_days_are_read(tmp_path: Path) -> 
 
     found = receipts.files_of([str(tmp_path), str(tmp_path), str(tmp_path / "none")], now_s)
 
-    assert [file.session for file in found] == [f"s-{n}" for n in range(receipts.MAX_FILES)]
+    assert list(map(Path, found)) == [tmp_path / f"s-{n}.jsonl" for n in range(receipts.MAX_FILES)]
 
 
 def test_transcripts_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
-    gone = receipts.File("gone", str(tmp_path / "gone.jsonl"), 10, time.time())
-    pipe = receipts.File("pipe", str(tmp_path / "pipe.jsonl"), 10, time.time())
+    paths = [str(tmp_path / "gone.jsonl"), str(tmp_path / "pipe.jsonl")]
 
-    assert receipts.read([gone, pipe]) == []
+    assert receipts.read(paths) == []
 
 
 def test_broken_symbolic_links_are_skipped(tmp_path: Path) -> None:
@@ -193,7 +189,7 @@ def test_broken_symbolic_links_are_skipped(tmp_path: Path) -> None:
 
     found = receipts.files_of([str(tmp_path)], time.time())
 
-    assert [file.session for file in found] == ["s-1"]
+    assert found == [str(tmp_path / "s-1.jsonl")]
 
 
 def test_a_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
@@ -203,7 +199,7 @@ def test_a_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
 
     found = receipts.files_of([str(tmp_path / "real"), str(tmp_path / "link")], time.time())
 
-    assert [file.session for file in found] == ["s-1"]
+    assert found == [str(tmp_path / "real" / "s-1.jsonl")]
 
 
 def test_millions_of_empty_lines_are_skipped_quickly(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.clients import hooks_json, json_text, manifest, set_up
+from memory_fabric.clients import hooks_json, set_up
 from memory_fabric.clients.hooks_json import Edited
 from memory_fabric.errors import BadInput, StoreUnavailable
 
@@ -24,7 +24,7 @@ GROUPS: dict[str, list[Any]] = {
     "SessionStart": [{"hooks": [HOOK]}],
     "PreToolUse": [{"matcher": "Agent|Task", "hooks": [HOOK]}],
 }
-OURS = hooks_json.launcher_test()
+OURS = hooks_json.ours_test(hooks_json.LAUNCHER)
 # Sets up, and is killed before the given one of all calls that change a file or a folder.
 KILLED = """
 import os, signal, sys
@@ -71,22 +71,22 @@ def texts(draw: st.DrawFn) -> str:
     )
     text = draw(st.sampled_from(("", "\n", "  \n"))) + text + draw(st.sampled_from(("", "\n", " ")))
     text = text.replace("\n", draw(st.sampled_from(("\n", "\r\n"))))
-    return draw(st.sampled_from(("", json_text.BOM))) + text
+    return draw(st.sampled_from(("", hooks_json.BOM))) + text
 
 
 @given(texts())
 def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
     done = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
 
-    assert json_text.undo(done.text, done.edits) == text
+    assert hooks_json.undo(done.text, done.edits) == text
 
 
 @given(texts())
 def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
-    before = json.loads(text.removeprefix(json_text.BOM))
+    before = json.loads(text.removeprefix(hooks_json.BOM))
 
     edited = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
-    done = json.loads(edited.text.removeprefix(json_text.BOM))
+    done = json.loads(edited.text.removeprefix(hooks_json.BOM))
 
     own = before.get("hooks", {})
     assert {k: v for k, v in done.items() if k != "hooks"} == {
@@ -101,7 +101,7 @@ def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> N
 
     done = hooks_json.without_hooks(Edited(inside), OURS, "settings.json").text
 
-    before, after = (json.loads(t.removeprefix(json_text.BOM)) for t in (text, done))
+    before, after = (json.loads(t.removeprefix(hooks_json.BOM)) for t in (text, done))
     kept = {event: groups for event, groups in before.pop("hooks", {}).items() if groups}
     rest = {event: groups for event, groups in after.pop("hooks", {}).items() if groups}
     assert (after, rest) == (before, kept)
@@ -113,9 +113,10 @@ def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
     done = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json").text
 
     assert done.count("\r\n") == (done.count("\n") if "\r\n" in text else 0)
-    body = text.strip(json_text.AROUND)
+    around = hooks_json.BOM + " \t\r\n"
+    body = text.strip(around)
     if "\n" not in body and body != "{}":
-        assert "\n" not in done.strip(json_text.AROUND)
+        assert "\n" not in done.strip(around)
 
 
 def test_a_new_member_is_moved_in_like_its_siblings() -> None:
@@ -166,7 +167,7 @@ def test_a_file_that_changed_between_the_preview_and_the_yes_is_left_alone(
         set_up.apply(home, change)
 
     assert path.read_bytes() == b'{"model": "x"}'
-    assert manifest.marks(home) == []
+    assert set_up.marks(home) == []
 
 
 def test_no_key_of_the_file_is_copied_into_our_home(tmp_path: Path) -> None:
@@ -234,9 +235,9 @@ def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
     path.write_text(before, "utf-8")
 
     with pytest.raises(BadInput, match="has a server named memory already"):
-        set_up.with_server(home, str(path), str(ROOT))
+        set_up.with_hooks(home, str(path), str(ROOT), {}, has_server=True)
 
-    assert set_up.without_server(home, str(path), str(ROOT)).is_none
+    assert set_up.without_hooks(home, str(path), str(ROOT)).is_none
 
 
 def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
@@ -310,4 +311,4 @@ def test_a_file_is_known_by_each_of_its_names(tmp_path: Path) -> None:
 
     assert change.restores
     assert (real / "settings.json").read_bytes() == b'{"a":1}'
-    assert manifest.marks(home) == []
+    assert set_up.marks(home) == []

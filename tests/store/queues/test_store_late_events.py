@@ -249,7 +249,7 @@ def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks:
     memory = hooks.world.memory()
     assert hooks.records() == []
     assert aside in [finding.where for finding in integrity.findings(memory)]
-    assert any(aside in one.reason for one in status.local_tier(memory, time.time()).findings)
+    assert any(aside in one.reason for one in status.tiers(memory, time.time())[1].findings)
 
 
 def test_more_than_fits_is_refused(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Progress, shown_type
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
-from memory_fabric.store.forget.purge import Purged
 from memory_fabric.store.forget.purge_files import is_of_memories
 from memory_fabric.store.forget.scrub_log import marked
 from memory_fabric.store.forget.spellings import Needle, Sought
@@ -20,7 +19,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 from memory_fabric.text import cut, one_line
 
-MAX_TEXT_CHARS = 120
 PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
@@ -43,13 +41,8 @@ COUNTED = {
     "pages": "pages of the memory that are deleted",
     "backups": "backups that are replaced by a new one",
     "set_aside": "files of damaged databases that are deleted",
-    "inside": "texts that contain it only inside longer words, and stay",
     "mentions": "other memories that mention the name and stay",
-    "shared": "texts that other memories also contain, and stay",
-    "short": "texts that are too short to search for in conversations and files",
-}
-# Descriptions of the texts that a purge did not erase, with the reason.
-LEFT = {
+    # Texts that a purge does not erase, with the reason.
     "inside": "texts with longer words that contain it, which --inside erases",
     "shared": "texts that other memories also contain",
     "short": "texts too short to search for, which a purge of their own words erases",
@@ -76,14 +69,13 @@ def forget(
     the memories about it alone (those that are also about others stay, and are shown), else the
     memories and single observations that contain all of these words. A forgotten memory is restored
     by undo, or if it is stated again, but not by an import or an old journal. A turn cannot be
-    restored. The conversation turn in which a memory was stated can still be found.
+    restored.
 
     With `--purge` the words match as a phrase of whole words; if there is none, the memories that
     contain each of them. What states them is deleted, `[erased]` replaces them in turns and session
     records, and a new backup all others: no file of this memory contains them any more. A purge
-    cannot be undone; its preview shows where the words occur. An interrupted purge is completed by
-    the next one. Exit code 1 if a file of another project or a configuration file still contains
-    them. Transcripts of Claude Code are not touched.
+    cannot be undone. Exit code 1 if a file of another project or a configuration file still
+    contains them.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:
@@ -140,7 +132,6 @@ def forget(
 
 @contextmanager
 def _purging(quiet: bool) -> Iterator[Progress | None]:
-    """Show the progress of a purge; after Ctrl-C, print how to continue it."""
     try:
         with show.progress_bar("Erasing", quiet=quiet) as tell:
             yield tell
@@ -191,7 +182,7 @@ def _show(matches: plan.Found) -> None:
 
 
 def _short(text: str) -> str:
-    return cut(one_line(text), MAX_TEXT_CHARS)
+    return cut(one_line(text), 120)
 
 
 def _words_of(matches: plan.Found) -> Sought:
@@ -204,13 +195,13 @@ def _say(
     matches: plan.Found,
     forgotten: int | None,
     preview: tuple[Counter[str], list[str]] | None,
-    purged: Purged | None,
+    purged: purging.Purged | None,
 ) -> None:
     if purged:
         words = "" if forgotten or not matches.words else "the words, which no memory stated"
         whose = "this project's memory" if purged.ours else "this memory"
-        left_numbers = ((text, getattr(purged, name)) for name, text in LEFT.items())
-        exceptions = [f"{text}: {number}" for text, number in left_numbers if number]
+        numbers = {name: getattr(purged, name) for name in ("inside", "shared", "short")}
+        exceptions = [f"{COUNTED[name]}: {number}" for name, number in numbers.items() if number]
         but = f", except for {'; '.join(exceptions)}" if exceptions else ""
         show.line(f"Erased: {words or forgotten}. No file of {whose} contains it any more{but}.")
         for path in purged.elsewhere:

@@ -1,36 +1,42 @@
-"""Commands import and export: other programs' memories, graph files and Markdown pages."""
+"""Commands import and export: other programs' memories, graph files and Markdown pages.
+
+An import shows what is new and what is left out, and then stores the new part.
+"""
 
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
+from shlex import quote
 from typing import Any
 
-from memory_fabric.cli import environment, import_sources, show
+from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import argument, flag, option
 from memory_fabric.cli.show import STREAM
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.config import Settings, captures, transcript_roots
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.ids import timestamp
+from memory_fabric.importing import instructions, page_restore, run, runs, sources
 from memory_fabric.importing import page as pages
-from memory_fabric.importing.page_restore import is_page
-from memory_fabric.importing.sources import expect_graph, recognise
-from memory_fabric.models import Provenance
+from memory_fabric.importing.items import MAX_EXAMPLES, SOURCE, TRUST, Here, here_of
+from memory_fabric.models import IMPORTED, Provenance, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store import files
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.exchange import Imported
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import many
+from memory_fabric.store.projects import instruction_files
+from memory_fabric.text import many, one_line
 
-# Imported statements lack the user's trust, because other programs wrote the file.
-PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
-UNREADABLE = "could not be read"
+UNCHANGED = "Nothing was changed. Without --dry-run it is imported."
 
 
 def import_file(
-    sources: list[str] | None = argument("[PATH]...  Files or folders; - is standard input.", None),
+    paths: list[str] | None = argument("[PATH]...  Files or folders; - is standard input.", None),
     dry_run: bool = flag("--dry-run  Only say what would be imported and left out."),
     every: bool = flag("--all  Import statements on other projects, each into its own memory."),
     mine: bool = flag("--mine  A page edited or written elsewhere is yours: it has your trust."),
@@ -53,26 +59,24 @@ def import_file(
         memory-fabric import ~/.claude-mem/claude-mem.db --dry-run
     """
     if take_back:
-        if sources or dry_run or every or mine or anyway:
+        if paths or dry_run or every or mine or anyway:
             raise BadInput("--undo", "--undo takes no path.", remedy="Use it alone.")
-        return import_sources.undo_last(environment.settings(), as_json)
-    if not sources:
-        return import_sources.show_places(as_json)
-    if sources == [STREAM]:
+        return undo_last(environment.settings(), as_json)
+    if not paths:
+        return _show_places(as_json)
+    if paths == [STREAM]:
         return _import_graph(STREAM, dry_run, as_json)
-    if all(is_page(source) for source in sources):
-        return import_sources.restore_pages(
-            sources, mine=mine, here=anyway, dry_run=dry_run, as_json=as_json
-        )
-    recognised = [recognise(source) for source in sources]
-    if recognised == [(None, sources[0])]:
-        return _import_graph(sources[0], dry_run, as_json)
-    for source, (kind, _) in zip(sources, recognised, strict=True):
+    if all(map(page_restore.is_page, paths)):
+        return _restore_pages(paths, mine=mine, here=anyway, dry_run=dry_run, as_json=as_json)
+    recognised = [sources.recognise(path) for path in paths]
+    if recognised == [(None, paths[0])]:
+        return _import_graph(paths[0], dry_run, as_json)
+    for path, (kind, _) in zip(paths, recognised, strict=True):
         if kind is None:
-            text = f"{source} is not of a form that can be imported with others."
+            text = f"{path} is not of a form that can be imported with others."
             raise BadInput("PATH", text, remedy="Import it alone; it is read as a graph file.")
     pairs = [(kind, path) for kind, path in recognised if kind is not None]
-    return import_sources.import_from(pairs, every=every, dry_run=dry_run, as_json=as_json, yes=yes)
+    return _import_from(pairs, every=every, dry_run=dry_run, as_json=as_json, yes=yes)
 
 
 def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
@@ -80,36 +84,28 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         text = "A graph file is read line by line, so there is no preview of it."
         remedy = "Import it, and take it back with memory-fabric undo if need be."
         raise BadInput("--dry-run", text, remedy=remedy)
-    bar = show.progress_bar("Importing", quiet=as_json)
-    with _readable(source) as path, environment.open_memory() as memory, bar as tell:
-        called = "standard input" if source == STREAM else ""
-        expect_graph(path, called or source)
-        imported = exchange.import_file(memory, path, PROVENANCE, tell, called=called)
+    with (
+        tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy,
+        environment.open_memory() as memory,
+        show.progress_bar("Importing", quiet=as_json) as tell,
+    ):
+        path, called = source, ""
+        if source == STREAM:  # A file can be read twice, standard input cannot.
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.flush()
+            path, called = copy.name, "standard input"
+        sources.expect_graph(path, called or source)
+        # Imported statements lack the user's trust, because other programs wrote the file.
+        by = Provenance(SOURCE, trust=TRUST)
+        imported = exchange.import_file(memory, path, by, tell, called=called)
         memory.flush()
+    code = 1 if imported.bad and not imported.read else 0
     if as_json:
         bad = [{"line": line.number, "because": line.because} for line in imported.bad]
         counts = imported._asdict()
         counts |= counts.pop("loaded")._asdict()
         show.json_out({**counts, "bad": bad, "failures": memory.failures})
-    else:
-        _show(imported)
-        show.warn_all(memory.failures)
-    return 1 if imported.bad and not imported.read else 0
-
-
-@contextmanager
-def _readable(source: str) -> Iterator[str]:
-    """Yield the path of a file that can be read twice; standard input is copied to a file."""
-    if source == STREAM:
-        with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-            copy.flush()
-            yield copy.name
-        return
-    yield source
-
-
-def _show(imported: Imported) -> None:
+        return code
     loaded = imported.loaded
     waiting = " Some changes wait in the queue." if loaded.queued else ""
     show.line(
@@ -131,10 +127,227 @@ def _show(imported: Imported) -> None:
         show.line(f"Left out, because forgotten earlier: {names}.")
     bad, place = imported.bad, imported.set_aside
     if bad:
-        show.warn(f"{len(bad)} lines {f'were set aside in {place}' if place else UNREADABLE}:")
+        fate = f"were set aside in {place}" if place else "could not be read"
+        show.warn(f"{len(bad)} lines {fate}:")
         show.warn_all(f"line {line.number}: {line.because}" for line in bad[:MAX_SHOWN])
         if len(bad) > MAX_SHOWN:
             show.warn(f"and {len(bad) - MAX_SHOWN} more")
+    show.warn_all(memory.failures)
+    return code
+
+
+def _show_places(as_json: bool) -> int:
+    with environment.open_memory() as memory:
+        here = here_of(memory, transcript_roots(os.environ)["codex"])
+        plans, problems = [], []
+        for source, path in sources.find(memory.settings, here):
+            try:
+                plans.append(run.plan(memory, source, path, here, {}))
+            except (BadInput, OSError) as error:
+                problems.append(f"{path}: {error}")
+    name = here.name or "no project"
+    if as_json:
+        places = [_plan_as_json(plan) for plan in plans]
+        return show.json_out({"project": name, "places": places, "problems": problems})
+    if plans:
+        rows = [(p.source.name, str(p.found), str(p.new), _command(p)) for p in plans]
+        show.table(("found", "statements", f"new for {name}", "command"), rows)
+        show.line("Nothing was changed. --dry-run shows what a command would leave out, and why.")
+    elif not problems:
+        others = "docs/import.md lists what can be imported: memory-fabric import PATH."
+        show.line(f"Nothing to import for {name} was found on this machine. {others}")
+    show.warn_all(problems)
+    return 0
+
+
+def _import_from(
+    chosen: Sequence[tuple[sources.Source, str]],
+    *,
+    every: bool,
+    dry_run: bool,
+    as_json: bool,
+    yes: bool,
+) -> int:
+    """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
+
+    Raises BadInput if another project of the same name may be meant; `yes` chooses this project.
+    """
+    roots = transcript_roots(os.environ)
+    with environment.open_memory() as memory:
+        settings = memory.settings
+        is_off = not switches.state(settings.home, switches.EVERYWHERE)["write"]
+        if not dry_run and (is_off or not captures(settings)):
+            raise switches.off_error(settings)
+        here, followed = here_of(memory, roots["codex"]), instructions.Followings()
+        # Update followed instruction files first, so that their changed lines do not count as new.
+        if not dry_run and (names := instruction_files.changed(memory)):
+            followed = instructions.update(memory, names)
+        folders = run.folders_by_name(settings, roots) if every else {}
+        plans = []
+        for source, path in chosen:
+            with _reporting(path):
+                plans.append(run.plan(memory, source, path, here, folders))
+        if not as_json:
+            for plan in plans:
+                _show_plan(plan)
+        twins = run.twins(memory, here, plans, roots)
+        if twins and not dry_run and not yes:
+            raise _ambiguous(here, twins)
+        stored: list[dict[str, Any]] = []
+        if not dry_run and any(plan.new or _relations(plan) for plan in plans):
+            with show.progress_bar("Importing", quiet=as_json) as tell:
+                stored = run.store(memory, plans, run.new_batch(), tell)
+        for plan in () if dry_run else plans:
+            if plan.source is sources.INSTRUCTIONS:
+                instructions.begin(memory, plan.path)
+    if as_json:
+        pairs = zip_longest(plans, stored)
+        rows = [_plan_as_json(plan) | {"stored": result} for plan, result in pairs]
+        answer = {"imports": rows, "followed": followed._asdict(), "failures": memory.failures}
+        return show.json_out({**answer, "same_name": twins})
+    if twins and dry_run:
+        show.warn(str(_ambiguous(here, twins)))
+    if any(followed):
+        show.line(f"Of changed instruction files: {followed.new} new, {followed.closed} closed.")
+    show.line(UNCHANGED if dry_run else _outcome(stored, plans))
+    show.warn_all(memory.failures)
+    return 0
+
+
+@contextmanager
+def _reporting(path: str) -> Iterator[None]:
+    """Turn errors of reading a file into BadInput."""
+    try:
+        yield
+    except OSError as error:
+        text = f"{path} cannot be read: {error.strerror or error}."
+        remedy = "Check its size and permissions. Nothing was imported."
+        raise BadInput("PATH", text, remedy=remedy) from error
+
+
+def _ambiguous(here: Here, twins: Sequence[str]) -> BadInput:
+    also = ", ".join(twins[:MAX_EXAMPLES])
+    text = f"The source names projects without their folder, and {also} may be meant as well as "
+    remedy = "Look with --dry-run; --yes imports all of that name into this project."
+    return BadInput("PATH", f"{text}{here.name}.", remedy=remedy)
+
+
+def _relations(plan: run.Plan) -> int:
+    return sum(len(part.relations) for part in plan.parts)
+
+
+def _show_plan(plan: run.Plan) -> None:
+    related = f", {many(_relations(plan), 'relation')}" if _relations(plan) else ""
+    head = f"{plan.path}: {plan.source.name}, {many(plan.found, 'statement')}"
+    show.line(f"{head}, {plan.new} new{related}", style="bold")
+    for part in plan.parts:
+        kinds = [shown_type(record.type) for record in part.records]
+        if kinds:
+            counts = ((kinds.count(kind), kind) for kind in sorted(set(kinds)))
+            texts = (many(n, k) if k != "fix" or n == 1 else f"{n} fixes" for n, k in counts)
+            show.line(f"  for {part.name}: {', '.join(texts)}")
+    _show_left(plan.left)
+
+
+def _show_left(left_out: Iterable[Any]) -> None:
+    for cause in left_out:
+        examples = "; ".join(f"“{one_line(text)}”" for text in cause.examples[:MAX_EXAMPLES])
+        also = f" ({examples})" if examples else ""
+        show.line(f"  left out, {cause.reason}: {cause.number}{also}")
+
+
+def _outcome(stored: Sequence[dict[str, Any]], plans: Sequence[run.Plan]) -> str:
+    if not stored:
+        return "Nothing new to import; nothing was changed."
+    total, related = (sum(one[name] for one in stored) for name in ("records", "relations"))
+    also = f" and {many(related, 'relation')}" if related else ""
+    new = (record for plan in plans for part in plan.parts for record in part.records)
+    names = dict.fromkeys(str(record.evidence[IMPORTED]) for record in new)
+    confirm = " ".join(f"--holds {quote(name)}" for name in names)
+    return (
+        f"Imported {total} {'memory' if total == 1 else 'memories'}{also}, without your trust: "
+        "they are told with their source and bind nothing until you confirm them. memory-fabric "
+        "import --undo takes them back."
+        + (f" All of them hold: memory-fabric review {confirm}" if names else "")
+    )
+
+
+def _plan_as_json(plan: run.Plan) -> dict[str, Any]:
+    fields = {"source": plan.source.key, "path": plan.path, "command": _command(plan)}
+    fields |= show.fields(plan, "found new") | {"relations": _relations(plan)}
+    projects = {part.name: len(part.records) for part in plan.parts}
+    return fields | {"projects": projects, "left_out": [cause._asdict() for cause in plan.left]}
+
+
+def _command(plan: run.Plan) -> str:
+    home, path = os.path.expanduser("~"), plan.path
+    shortened = f"~{quote(path[len(home) :])}" if path.startswith(home + os.sep) else quote(path)
+    return f"memory-fabric import {shortened}"
+
+
+def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
+    """Undo the last import in all its projects, or the last run that another `file` lists."""
+    last = runs.last(settings.home, file)
+    if last is None:
+        raise NotFound("", "Nothing was read in that is not taken back.")
+    projects = runs.undo(settings, last, environment.provenance(), file)
+    if as_json:
+        return show.json_out({"run": last.batch, "projects": [p._asdict() for p in projects]})
+    for project in projects:
+        stay = f"; {many(project.left, 'change')} could not be" if project.left else ""
+        kept = f"; kept, since you accepted or changed them: {project.kept}" if project.kept else ""
+        show.line(f"{project.name}: {many(project.changes, 'change')} taken back{stay}{kept}.")
+    return 0
+
+
+def _restore_pages(
+    paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Show what pages would restore; restore it unless `dry_run`. `here` accepts any project's."""
+    batch = run.new_batch()
+    with environment.open_memory() as memory:
+        pages = []
+        for path in paths:
+            with _reporting(path):
+                pages.append((path, page_restore.plan(memory, path, mine=mine, anyway=here)))
+        for path, page in () if as_json else pages:
+            parts = f"{page.restored} restored, {page.edited} edited, {page.added} added"
+            show.line(f"{path}: memories of {page.name}, {parts}", style="bold")
+            if graph := ", ".join(f"{number} {table}" for table, number in _graph(page).items()):
+                show.line(f"  of the graph: {graph}")
+            if page.had_trust:
+                show.line(
+                    f"  {page.had_trust} state your trust, but this home did not write them as "
+                    "they are: they come without it. If they are your own words, use --mine."
+                )
+            _show_left(page.left)
+        due = [p for _, p in pages if p.records or p.removed or any(_graph(p).values())]
+        if due and not dry_run:
+            folder = memory.settings.project_dir
+            record = runs.Run(batch, timestamp(), {folder: folder}, state="done")
+            runs.save(memory.settings.home, record, run.FILE)
+            for page in due:
+                page_restore.store(memory, page, batch)
+    if as_json:
+        rows = []
+        for path, page in pages:
+            fields = {"path": path, "of": page.name, "own": page.is_own}
+            fields |= show.fields(page, "restored edited added")
+            fields |= {"graph": dict.fromkeys(page_restore.KEYS[1:], 0) | _graph(page)}
+            fields |= {"left_out": [omission._asdict() for omission in page.left]}
+            rows.append(fields | {"without_trust": page.had_trust})
+        stored = bool(due) and not dry_run
+        return show.json_out({"pages": rows, "stored": stored, "failures": memory.failures})
+    imported = "Imported. memory-fabric import --undo takes it back."
+    nothing = "Nothing new in it; nothing was changed."
+    show.line(UNCHANGED if dry_run else imported if due else nothing)
+    show.warn_all(memory.failures)
+    return 0
+
+
+def _graph(page: page_restore.Restoring) -> dict[str, int]:
+    numbers = {table: len(page.rows.get(table, ())) for table in page_restore.KEYS[1:]}
+    return {table: number for table, number in numbers.items() if number}
 
 
 def export(

@@ -11,7 +11,8 @@ from itertools import groupby
 import typer
 
 from memory_fabric.capture.edit import Edit, change, decision
-from memory_fabric.cli import environment, formatting, import_sources, show
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli.commands.import_export import undo_last
 from memory_fabric.cli.commands.review import say_done, show_waiting
 from memory_fabric.cli.options import exclusive, flag, option, repeated
 from memory_fabric.config import Settings, captures, transcript_roots
@@ -71,7 +72,7 @@ def learn(
     settings = settings._replace(domain="", session="")
     if take_back:
         with runs.alone(settings.home):
-            return import_sources.undo_last(settings, as_json, runs.FILE)
+            return undo_last(settings, as_json, runs.FILE)
     if accept or drop:
         return _decide(settings, accept or (), drop or (), as_json)
     moved = {}

@@ -22,10 +22,8 @@ def mcp() -> int:
 def statusline() -> int:
     """Print one line for the client's status bar.
 
-    It says how many records are stored, were shown in this session, and await review. It reads the
-    client's JSON object from standard input; in a terminal it uses the current folder. It writes
-    nothing, never fails and ends within two seconds: with an empty line if the input is unusable.
-    docs/configuration.md shows how Claude Code's settings name it.
+    It says how many records are stored, were shown in this session, and await review. It never
+    fails, and ends within two seconds. docs/configuration.md says how Claude Code runs it.
     """
     from memory_fabric.hooks.session import status_line
 

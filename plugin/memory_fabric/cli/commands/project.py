@@ -1,6 +1,6 @@
 """Commands project and domains: show, list, link and split projects; count memories by domain."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AS_JSON, argument, flag
@@ -9,10 +9,8 @@ from memory_fabric.domain_config import DomainConfig
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.sharing.git import adoption
-from memory_fabric.sharing.git.adoption import Missing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
-from memory_fabric.store.projects.link import KnownProject, Plan
 from memory_fabric.store.queries.counts import TABLES_BY_DOMAIN, DomainCounts, count_by_domain
 from memory_fabric.text import cut
 
@@ -86,9 +84,9 @@ def _list(memory: Memory, as_json: bool) -> int:
     projects = link.list_projects(memory.settings.home)
     own = memory.project.id if memory.project else ""
     if as_json:
-        states = [{"bytes": p.size_bytes, "asked": p.asked, "here": p.id == own} for p in projects]
-        names = "id name folders keys records entities"
-        show.json_out([show.fields(p, names) | s for p, s in zip(projects, states, strict=True)])
+        names = "id name folders keys records entities asked"
+        sizes = [{"bytes": p.size_bytes, "here": p.id == own} for p in projects]
+        show.json_out([show.fields(p, names) | s for p, s in zip(projects, sizes, strict=True)])
     elif projects:
         rows = []
         for p in projects:
@@ -107,6 +105,8 @@ def _list(memory: Memory, as_json: bool) -> int:
 def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
     plan = link.plan(memory, action, wanted)
     target = f"{plan.new.name} ({plan.new.id})"
+    fields = show.fields(plan, "action coming") | {"from": plan.old.id, "to": plan.new.id}
+    fields |= {"keys": dict(plan.before), "left": [project.id for project in plan.left]}
     if not as_json:
         show.facts(("from", _named(plan.old)), ("to", _named(plan.new)))
         owners = ((key, owner or "no project") for key, owner in plan.before)
@@ -122,14 +122,14 @@ def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
         if plan.undoes and plan.undoes.get("left"):
             show.line("The memories that were copied are removed again.")
     elif not yes:
-        return show.json_out(_plan_as_json(plan) | {"done": False})
+        return show.json_out(fields | {"done": False})
     _require_user(f"{action} {wanted}")
     show.confirm(f"Assign this folder to {target}?", yes)
     with show.progress_bar("Copying memories", quiet=as_json) as tell:
         copied = link.carry_out(memory, plan, environment.provenance(), tell)
     undo = "" if action == "undo" else "memory-fabric project undo"
     if as_json:
-        return show.json_out(_plan_as_json(plan) | {"done": True, "came": copied, "undo": undo})
+        return show.json_out(fields | {"done": True, "came": copied, "undo": undo})
     back = f" {undo} reverts it." if undo else ""
     show.line(f"This folder belongs to {target} now.{back}")
     show.warn_all(memory.failures)
@@ -140,8 +140,11 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     missing = adoption.missing(memory, author)
     if missing is None:
         raise NotFound("journal", "Memory has all records of the journal in this folder already.")
+    first, last = missing.span
+    fields = {"action": "adopt", "journal": missing.path, "records": len(missing.lines)}
+    fields |= {"first": first, "last": last, "proved": missing.proved}
+    fields |= {"others": dict(missing.others)}
     if not as_json:
-        first, last = missing.span
         if missing.lines:
             number = f"{len(missing.lines)} records that are not in memory"
             show.line(f"{missing.path}: {number}, {first} to {last}.")
@@ -152,7 +155,7 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
             show.line(f"{count} are by {name or 'an unnamed author'}; they are left alone.")
     if not missing.lines or (as_json and not yes):
         if as_json:
-            show.json_out(_missing_as_json(missing) | {"done": False})
+            show.json_out(fields | {"done": False})
         return 0 if missing.lines else 3
     _require_user(f"adopt {author}")
     show.confirm("Are they yours?", yes)
@@ -160,17 +163,10 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
         copied = adoption.adopt(memory, missing, environment.provenance(), tell)
     memory.flush()
     if as_json:
-        return show.json_out(_missing_as_json(missing) | {"done": True, "came": copied})
+        return show.json_out(fields | {"done": True, "came": copied})
     show.line(f"{copied} records were restored. memory-fabric undo removes them again.")
     show.warn_all(memory.failures)
     return 0
-
-
-def _missing_as_json(missing: Missing) -> dict[str, Any]:
-    first, last = missing.span
-    counts = {"records": len(missing.lines), "first": first, "last": last}
-    about = {"proved": missing.proved, "others": dict(missing.others)}
-    return {"action": "adopt", "journal": missing.path, **counts, **about}
 
 
 def _require_user(words: str) -> None:
@@ -179,24 +175,17 @@ def _require_user(words: str) -> None:
     environment.require_user("project", "which project a folder belongs to", how)
 
 
-def _named(project: KnownProject) -> str:
+def _named(project: link.KnownProject) -> str:
     records = "unreadable" if project.records is None else str(project.records)
     return f"{project.name} ({project.id}, records: {records})"
-
-
-def _plan_as_json(plan: Plan) -> dict[str, Any]:
-    fields = show.fields(plan, "action coming") | {"from": plan.old.id, "to": plan.new.id}
-    return fields | {"keys": dict(plan.before), "left": [project.id for project in plan.left]}
 
 
 def domains(as_json: bool = AS_JSON) -> int:
     """Count memories by domain, and show how domains are related.
 
-    Counts entities, relations, observations, records and episodes (turns of past sessions), and
-    relations between domains: contamination, since recall in one may reach the other. Then shows
-    the domains of agents and folders in config.toml, which are isolated, and that of this folder
-    (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is
-    counted. Exit code 3 if memory is empty.
+    Relations between domains are contamination, since recall in one may reach the other. Then shows
+    the domains in config.toml, and that of this folder (docs/domains.md). If MEMORY_FABRIC_DOMAIN
+    names an isolated domain, only this domain is counted. Exit code 3 if memory is empty.
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)

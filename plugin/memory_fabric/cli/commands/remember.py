@@ -1,41 +1,29 @@
-"""Command remember: store a statement of the user, and confirm what was stored."""
+"""Commands remember, edit, pin, merge and alias: store the user's statements, and change them."""
 
 import shlex
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import typer
 
 from memory_fabric import models
 from memory_fabric.capture import contradiction
 from memory_fabric.cli import environment, formatting, show
-from memory_fabric.cli.options import RECORD_TYPES, STEP, argument, flag, option, repeated
+from memory_fabric.cli.options import AS_JSON, STEP, argument, flag, option, repeated
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.ids import short_id
+from memory_fabric.ids import new_id, short_id
+from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, Record, shown_type, worded
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
-from memory_fabric.store.history import resolve
-from memory_fabric.store.history.trace import GraphRows, graph_rows
+from memory_fabric.store.history import changes, resolve
+from memory_fabric.store.history import merge as merging
+from memory_fabric.store.history.trace import graph_rows
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line, without_controls
 
-MAX_TEXT_CHARS = 16 << 10
-MAX_WHAT_CHARS = 400
-LESSON = "What to do instead?"
-
-
-class Confirmation(NamedTuple):
-    """A stored record, with facts about it that the user should know."""
-
-    record: models.Record
-    repeated: bool
-    graph_rows: GraphRows
-    tiers: list[str]
-    replaced: list[models.Record]
-    opposite: list[models.Record]
-    failures: list[str]
-    left_out: int  # number of characters that were cut off
-    lacks_lesson: bool  # The attempt failed, and no text says what to do instead.
+MAX_TEXT_CHARS, MAX_WHAT_CHARS = 16 << 10, 400
+# The types of records that commands accept, with aliases.
+RECORD_TYPES = (*STATED_TYPES, *models.TYPE_ALIASES)
 
 
 def remember(
@@ -68,10 +56,9 @@ def remember(
     Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
     the agent's name, else `general`; always that of MEMORY_FABRIC_DOMAIN if this is isolated.
 
-    For a failure without a reason or lesson, a terminal first asks what to do instead; else the
-    last line shows how to add it. A text of more than 16,384 characters is cut at a word. Exit code
-    2 for an empty text, for one that is only a secret, and with `--global` for a word that may name
-    a person, company or location.
+    For a failure without a reason or lesson, a terminal first asks what to do instead. Exit code 2
+    for an empty text, for one that is only a secret, and with `--global` for a word that may name a
+    person, company or location.
 
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
@@ -89,7 +76,7 @@ def remember(
     # Two fields of the record: when it applies, and other words by which it can be found.
     applies = redact(one_line(stated_first(when, first)))
     beside = {models.WHEN: applies, models.ALSO: redact(one_line(also))}
-    stated = models.Record(
+    stated = Record(
         type=kind,
         what=text,
         why=_with_lesson(reason, instead),
@@ -114,7 +101,8 @@ def remember(
         complete = _completed(memory, stated)
         is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         if failed and models.lacks_lesson(complete) and not as_json and is_terminal:
-            lesson = typer.prompt(LESSON, default="", show_default=False, prompt_suffix=" ")
+            question = "What to do instead?"
+            lesson = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
         from memory_fabric.capture.remember import state  # imported late: needed for valid texts
@@ -125,20 +113,8 @@ def remember(
             text = "The record was written but cannot be found."
             raise StoreUnavailable("", text, remedy="Run memory-fabric doctor.")
         memory.flush()
-        confirmation = Confirmation(
-            stored,
-            not is_new,
-            graph_rows(memory, stored, repeated=not is_new),
-            resolve.tiers_holding(memory, stored.id),
-            memory.find_records("superseded_by = ?", (stored.id,)),
-            contradiction.contradicting(memory, stored),
-            memory.failures,
-            left_out,
-            failed and models.lacks_lesson(stored),
-        )
-    if as_json:
-        return show.json_out(_as_json(confirmation))
-    _show(confirmation)
+        lacks_lesson = failed and models.lacks_lesson(stored)
+        _confirm(memory, stored, not is_new, left_out, lacks_lesson, as_json)
     return 0
 
 
@@ -156,12 +132,12 @@ def _checked(
     if instead and not failed:
         text = "--instead is the lesson of a failure."
         raise BadInput("--instead", text, remedy="Add --failed, or give a reason with --why.")
-    if kind and kind not in models.STATED_TYPES:
-        text, types = f"There is no type {kind!r}.", ", ".join(RECORD_TYPES)
-        raise BadInput("--type", text, remedy=f"Use {types}.")
+    if kind and kind not in STATED_TYPES:
+        remedy = f"Use {', '.join(RECORD_TYPES)}."
+        raise BadInput("--type", f"There is no type {kind!r}.", remedy=remedy)
     if scope and scope not in models.SCOPES:
-        text, scopes = f"There is no scope {scope!r}.", ", ".join(models.SCOPES)
-        raise BadInput("--scope", text, remedy=f"Use {scopes}.")
+        remedy = f"Use {', '.join(models.SCOPES)}."
+        raise BadInput("--scope", f"There is no scope {scope!r}.", remedy=remedy)
     if for_all and scope not in ("", "global"):
         text = f"--global contradicts --scope {scope}."
         raise BadInput("--global", text, remedy="Use one of them.")
@@ -203,7 +179,7 @@ def _with_lesson(why: str, instead: str) -> str:
     return "; ".join(filter(None, (why, f"{models.INSTEAD}{lesson}" if lesson else "")))
 
 
-def _replaced(memory: Memory, names: Sequence[str], stated: models.Record) -> list[str]:
+def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
     records = [resolve.record_by_id(memory, name)[0] for name in names]
     for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
@@ -214,7 +190,7 @@ def _replaced(memory: Memory, names: Sequence[str], stated: models.Record) -> li
     return [old.id for old in records]
 
 
-def _completed(memory: Memory, stated: models.Record) -> models.Record:
+def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
@@ -225,56 +201,217 @@ def _completed(memory: Memory, stated: models.Record) -> models.Record:
     return record._replace(outcome=outcome, **show.fields(stated, "category scope domain evidence"))
 
 
-def _as_json(confirmation: Confirmation) -> dict[str, Any]:
-    opposite = [
-        {"id": r.id, "short_id": short_id(r.id), "date": models.stated_at(r)[:10]}
-        | {"outcome": contradiction.outcome_of(r), "what": r.what, "text": contradiction.as_line(r)}
-        for r in confirmation.opposite
-    ]
-    rows = confirmation.graph_rows
-    fields = formatting.as_json(confirmation.record)
-    fields |= show.fields(confirmation, "repeated tiers failures")
-    fields |= {"new_entities": list(rows.new), "known_entities": list(rows.known)}
-    fields |= {"observations": rows.observations, "left_out_chars": confirmation.left_out}
-    fields |= {"replaces": [record.id for record in confirmation.replaced], "opposite": opposite}
-    return fields | ({"asks": "lesson"} if confirmation.lacks_lesson else {})
-
-
-def _show(confirmation: Confirmation) -> None:
-    stored, rows = confirmation.record, confirmation.graph_rows
-    head = "Already known, now stronger" if confirmation.repeated else "Remembered"
-    show.line(f"{head}: {models.shown_type(stored.type)} {short_id(stored.id)}", style="bold")
+def _confirm(
+    memory: Memory,
+    stored: Record,
+    repeated: bool,
+    left_out: int,
+    lacks_lesson: bool,
+    as_json: bool,
+) -> None:
+    """Print what was stored, and facts about it that the user should know."""
+    rows = graph_rows(memory, stored, repeated=repeated)
+    tiers = resolve.tiers_holding(memory, stored.id)
+    replaced = memory.find_records("superseded_by = ?", (stored.id,))
+    opposite = contradiction.contradicting(memory, stored)
+    if as_json:
+        others = [
+            {"id": r.id, "short_id": short_id(r.id), "date": models.stated_at(r)[:10]}
+            | {"outcome": contradiction.outcome_of(r), "what": r.what}
+            | {"text": contradiction.as_line(r)}
+            for r in opposite
+        ]
+        fields: dict[str, Any] = {"repeated": repeated, "tiers": tiers, "failures": memory.failures}
+        fields |= {"new_entities": list(rows.new), "known_entities": list(rows.known)}
+        fields |= {"observations": rows.observations, "left_out_chars": left_out}
+        fields |= {"replaces": [record.id for record in replaced], "opposite": others}
+        fields |= {"asks": "lesson"} if lacks_lesson else {}
+        show.json_out(formatting.as_json(stored) | fields)
+        return
+    head = "Already known, now stronger" if repeated else "Remembered"
+    show.line(f"{head}: {shown_type(stored.type)} {short_id(stored.id)}", style="bold")
     types = {entity.name: entity.type for entity in stored.entities}
-    new, old_names = (
+    new, known = (
         ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)
         for names in (rows.new, rows.known)
     )
-    counts = ((rows.observations, "observation"), (rows.relations, "relation"))
-    show.facts(
-        ("what", cut(stored.what, MAX_WHAT_CHARS)),
-        ("why", cut(stored.why, MAX_WHAT_CHARS)),
-        ("new entities", new),
-        ("known entities", old_names),
-        ("relations", formatting.relations(stored)),
-        ("graph", ", ".join(many(count, noun) for count, noun in counts if count)),
-        ("when", formatting.applies_when(stored)),
-        ("domain", stored.domain),
-        ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
-        ("replaces", formatting.replaced(confirmation.replaced)),
-        ("stored in", ", ".join(confirmation.tiers)),
-    )
-    show.lines(map(contradiction.as_line, confirmation.opposite), "yellow")
-    # Print the commands that replace a contradicting record and that add a lesson.
+    numbers = ((rows.observations, "observation"), (rows.relations, "relation"))
+    graph = ", ".join(many(number, noun) for number, noun in numbers if number)
+    scope = f"{stored.scope}, confidence {stored.confidence:.2f}"
+    own = (("new entities", new), ("known entities", known), ("graph", graph))
+    _show_facts(stored, tiers, replaced, *own, ("domain", stored.domain), ("scope", scope))
+    show.lines(map(contradiction.as_line, opposite), "yellow")
     quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
     # Include the record's scope and domain in these commands unless they are the defaults.
     place = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place += f" --domain {stored.domain}" if stored.domain != "general" else ""
-    others = (r for r in confirmation.opposite if contradiction.is_choice_against(stored, r))
-    if old := next(others, None):
+    choices = (r for r in opposite if contradiction.is_choice_against(stored, r))
+    if old := next(choices, None):
         text = cut(one_line(old.what), MAX_WHAT_CHARS).rstrip(".")
         command = f"memory-fabric remember {quoted}{place} --instead-of {short_id(old.id)}"
         show.line(f"On record: [{short_id(old.id)}] {text}. Replace it: {command}")
-    if confirmation.lacks_lesson:
+    if lacks_lesson:
         command = f"memory-fabric remember --failed --instead '…'{place} {quoted}"
         show.line(f"It has no lesson yet. Add what to do instead with {command}")
-    show.warn_all(confirmation.failures)
+    show.warn_all(memory.failures)
+
+
+def _show_facts(
+    record: Record, tiers: list[str], replaced: Iterable[Record], *own: tuple[str, str]
+) -> None:
+    relations = (f"{r.source} {r.type} {r.target}" for r in record.relations)
+    old = (f"{record.what} ({short_id(record.id)})" for record in replaced)
+    show.facts(
+        ("what", cut(record.what, MAX_WHAT_CHARS)),
+        ("why", cut(record.why, MAX_WHAT_CHARS)),
+        ("when", formatting.applies_when(record)),
+        *own,
+        ("relations", "; ".join(relations)),
+        ("replaces", "; ".join(old)),
+        ("stored in", ", ".join(tiers)),
+    )
+
+
+def edit(
+    identifier: str = argument("ID  The id that recall shows."),
+    text: str | None = option("WORDS  The new wording, as a whole sentence.", None),
+    kind: str | None = option(f"--type T  {', '.join(STATED_TYPES)}.", None, RECORD_TYPES),
+    scope: str | None = option("S  user, team, or global (anonymised).", None, LASTING_SCOPES),
+    why: str | None = option("REASON  The new reason; '' removes it.", None),
+    when: str | None = option("PLACE  Command, path or activity it is for; '' removes it.", None),
+    first: str | None = option("C  Command or activity that must pass first; '' removes it.", None),
+    instead_of: list[str] | None = repeated("ID  Close this memory in favour of the edited one."),
+    step: str = STEP,
+    as_json: bool = flag("--json  Answer in JSON: the memory, `was`, `replaces`, `tiers`, `undo`."),
+) -> int:
+    """Change the words, type, scope or reason of a memory.
+
+    New words are your statement: entities and relations are read from them again, and a candidate
+    becomes a memory. A memory of others, of one session, or one that was replaced stays as it is.
+
+        memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
+    """
+    from memory_fabric.capture import edit as editing  # imported late: not needed for --help
+    from memory_fabric.capture.edit import request
+    from memory_fabric.rules.required import stated_first
+
+    when = when if first is None else stated_first(when, first)
+    wanted = request(text=text, kind=kind, scope=scope, why=why, when=when, prefix="--")
+    if wanted == editing.Edit() and not instead_of:
+        text = f"Nothing to change in {identifier} was given."
+        remedy = "Use --text, --type, --scope, --why, --when, --first or --instead-of."
+        raise BadInput("--text", text, remedy=remedy)
+    with environment.open_memory(step=step) as whole:
+        memory, by = visible_to_process(whole), environment.provenance()
+        memory.batch = whole.batch = step or new_id()
+        old, new, replaced = editing.change(memory, identifier, wanted, instead_of or (), by)
+        whole.flush()
+        tiers, failures = resolve.tiers_holding(memory, new.id), list(whole.failures)
+        new_changes = changes.of_batch(whole, whole.batch)
+        newest = short_id(new_changes[0].id) if new_changes else "--last"
+        undo = f"memory-fabric undo {f'--step {step}' if step else newest}"
+    if as_json:
+        fields = {"was": formatting.as_json(old), "replaces": [r.id for r in replaced]}
+        fields |= {"tiers": tiers, "undo": undo, "failures": failures}
+        return show.json_out(formatting.as_json(new) | fields)
+    show.line(f"Changed: {shown_type(new.type)} {short_id(new.id)}", style="bold")
+    kinds, scopes = (shown_type(old.type), shown_type(new.type)), (old.scope, new.scope)
+    _show_facts(
+        new,
+        tiers,
+        replaced,
+        ("before", cut(old.what, MAX_WHAT_CHARS) if old.what != new.what else ""),
+        ("type", " → ".join(kinds) if len(set(kinds)) > 1 else ""),
+        ("scope", " → ".join(scopes) if len(set(scopes)) > 1 else ""),
+        ("entities", ", ".join(f"{e.name} ({e.type})" for e in new.entities)),
+    )
+    show.line(f"{undo} takes this back.")
+    show.warn_all(failures)
+    return 0
+
+
+def pin(
+    identifier: str = argument("ID  The id that recall shows."),
+    off: bool = flag("--off  Unpin it."),
+    as_json: bool = AS_JSON,
+) -> int:
+    """Give a memory to every session at its start, before newer ones."""
+    with environment.open_memory() as memory:
+        record = resolve.pin(memory, identifier, environment.provenance(), off=off)
+        memory.flush()
+    if as_json:
+        return show.json_out(formatting.as_json(record))
+    about = f"{shown_type(record.type)} {short_id(record.id)}, {one_line(worded(record))}"
+    show.line(f"{'Not pinned' if off else 'Pinned'}: {about}")
+    return 0
+
+
+def merge(
+    into: str = argument("INTO  The entity to keep."),
+    names: list[str] = argument("NAME...  The entities to merge into it."),
+    yes: bool = flag("--yes  Merge the entities of the preview."),
+    step: str = STEP,
+    as_json: bool = flag("--json  Answer in JSON: the merged entities."),
+) -> int:
+    """Show which entities would be merged; with `--yes` merge them.
+
+    Their observations and relations move to the first, and their names become its aliases;
+    `memory-fabric undo` separates them again.
+    """
+    with environment.open_memory(step=step) as memory:
+        plan = merging.plan(memory, into, names)
+        result = merging.merge(memory, plan, environment.provenance()) if yes else {}
+        if yes:
+            memory.flush()
+    if as_json:
+        parts = [
+            {"name": p.name, "entityType": p.type, "observations": p.observations}
+            for p in plan.others
+        ]
+        is_merged = bool(result) and not result.get("queued")
+        return show.json_out({"merged": is_merged, "into": plan.into.name, "names": parts})
+    every = (plan.into, *plan.others)
+    rows = [(p.name, p.type, str(p.observations), str(p.relations)) for p in every]
+    show.table(("entity", "type", "observations", "relations"), rows)
+    gone = ", ".join(part.name for part in plan.others)
+    if yes:
+        show.line(f"{gone}: now {plan.into.name}. memory-fabric undo --last separates them.")
+    else:
+        show.line(f"{gone} would become {plan.into.name}; nothing was changed. --yes merges them.")
+    return 0
+
+
+def alias(
+    entity: str = argument("ENTITY  An entity; by default all.", ""),
+    names: list[str] | None = argument("NAME...  Names to add; by default they are listed.", None),
+    remove: list[str] | None = repeated("NAME  Remove this name from it."),
+    as_json: bool = AS_JSON,
+) -> int:
+    """Show or add other names by which an entity is found.
+
+    A name that belongs to another entity is reported and skipped; if all of them do, nothing is
+    changed. The graph tools do not use aliases.
+    """
+    if names and remove:
+        text = "Names cannot be added and removed at once."
+        raise BadInput("--remove", text, remedy="Use one command for each.")
+    with environment.open_memory() as memory:
+        if changed := names or remove:
+            by, removes = environment.provenance(), bool(remove)
+            aliases = [merging.change_aliases(memory, entity, changed, by, remove=removes)]
+            memory.flush()
+        else:
+            aliases = merging.all_aliases(memory, entity)
+    if as_json:
+        rows = [
+            {"entity": a.entity, "aliases": list(a.names), "store": a.store}
+            | ({"refused": dict(a.refused)} if a.refused else {})
+            for a in aliases
+        ]
+        show.json_out(rows)
+    elif any(a.names for a in aliases):
+        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in aliases])
+    else:
+        show.line("No entity has another name." if not entity else "It has no other name.")
+    show.warn_all(why for a in aliases for why in a.refused.values())
+    return 0

@@ -34,7 +34,6 @@ KINDS = {
     reviewing.UNCONFIRMED: ("imported memory", BROUGHT_BY),
     reviewing.SHARED: ("shared memory", BROUGHT_BY),
 }
-BROUGHT = (reviewing.UNCONFIRMED, reviewing.SHARED)
 Done = tuple[str, models.Record]
 # How many memories are listed and how many are pruned by default.
 LISTED, LIMIT = 20, 50
@@ -44,7 +43,6 @@ NOTHING_STALE = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
     "365, others 90; agents and pinned memories never."
 )
-NO_FILES = "No memory names a file that has changed since."
 ONLY_TYPES = option("--type T  Only this type of record or entity; can be repeated.", None, TYPES)
 OLDER_THAN = option("DAYS  Stale after this many days, for every type except agents.", None, min=0)
 LIMIT_HELP = "N  The maximum number, oldest first."
@@ -58,10 +56,9 @@ def candidates(
 ) -> int:
     """List sentences that were heard and not noted.
 
-    Shows those first that you said again in other sessions, then the newest, each with the prompt
-    and what the assistant had said before it. A candidate is told to no session. It becomes a
-    memory if you keep it, or if the assistant notes it with `From: [id]`, and is dropped after 90
-    days. One undo takes back everything that one command kept and dropped.
+    Shows those first that you said again in other sessions, then the newest. A candidate is told to
+    no session. It becomes a memory if you keep it, or if the assistant notes it with `From: [id]`,
+    and is dropped after 90 days.
     """
     keep, drop = keep or [], drop or []
     for name in keep:
@@ -192,14 +189,14 @@ def review(
 
 
 def _show_branch(memory: Memory, base: str, as_json: bool) -> int:
-    from memory_fabric.cli import branch_report  # imported late: only for --branch
+    from memory_fabric.cli.commands import share  # imported late: only for --branch
 
     if memory.project is None:
         raise NotFound("project", "This folder has no project whose records could be shared.")
-    report = branch_report.of_branch(memory.project, base)
+    report = share.of_branch(memory.project, base)
     if as_json:
-        return show.json_out(branch_report.as_json(report))
-    show.lines(branch_report.markdown(report))
+        return show.json_out(share.report_as_json(report))
+    show.lines(share.markdown(report))
     return 0
 
 
@@ -226,11 +223,10 @@ def _show_due(items: Sequence[reviewing.Due], limit: int, step: str) -> None:
             show.lines(f"    {line}" for line in (more if item.kind == reviewing.CANDIDATE else ()))
     if len(items) > limit:
         kinds = [item.kind for item in items[limit:]]
-        counts = (
-            many(kinds.count(kind), KINDS[kind][0]) for kind in reviewing.KINDS if kind in kinds
-        )
+        counts = (many(kinds.count(k), KINDS[k][0]) for k in reviewing.KINDS if k in kinds)
         show.line(f"{', '.join(counts).replace('memorys', 'memories')} more (--limit)", "dim")
-        brought = Counter(one.source for one in items[limit:] if one.kind in BROUGHT)
+        kinds_brought = (reviewing.UNCONFIRMED, reviewing.SHARED)
+        brought = Counter(one.source for one in items[limit:] if one.kind in kinds_brought)
         for name, number in brought.items():
             show.line(f"all {number} of {name}: --holds or --drop {quote(name)}", "dim")
     show.line(f"Changes of --step {step} are one: memory-fabric undo --step {step} takes all back.")
@@ -247,15 +243,13 @@ def stale(
 
     Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
     90, counted from the last observation; the oldest come first. Agents and pinned memories are
-    never stale. Then follow memories that name a file of the project which has changed or is gone
-    since they were stored: `memory-fabric review --holds ID` says that one is still true.
+    never stale. Then follow memories that name a file which has changed or is gone since.
     """
     with environment.open_memory() as memory:
         report = reviewing.Report()
+        chosen: dict[str, Any] = {"limit": limit, "older_than": older_than}
         if not files:
-            report = reviewing.stale(
-                memory, timestamp(), types=types or (), limit=limit, older_than=older_than
-            )
+            report = reviewing.stale(memory, timestamp(), types=types or (), **chosen)
         altered = reviewing.records_with_changes(memory, types or ())
     if as_json:
         rows = [
@@ -268,7 +262,8 @@ def stale(
         show.json_out({**stale_rows, **counts, "failures": memory.failures})
     else:
         if report.shown or not altered:
-            _show_report(report, NO_FILES if files else NOTHING_STALE)
+            nothing = "No memory names a file that has changed since." if files else NOTHING_STALE
+            _show_report(report, nothing)
         if altered:
             show.line("Files that these memories name have changed since:", "bold")
             table = []

@@ -11,14 +11,11 @@ from memory_fabric.models import LIFTED, WHEN, users_words, worded
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.rules import effects, matching
 from memory_fabric.rules.bindings import name_of
-from memory_fabric.rules.matching import BoundRule
 from memory_fabric.store.queries import counts
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import cut, many, one_line
 
-COLUMNS = ("id", "does", "told", "bound to", "rule")
-MAX_SHOWN_CHARS, MAX_BINDINGS_CHARS = 160, 60
-CHANGES = (*effects.EFFECTS, effects.LIFT)
+MAX_SHOWN_CHARS = 160
 
 
 def rules(
@@ -37,15 +34,14 @@ def rules(
     A rule, decision or preference binds by its field `When:` (`remember --when`, `edit --when`, a
     note). By itself it holds the first such call of a session back and says why; if your own words
     forbid the thing, it asks, once a session or before each call that pushes, deploys, publishes or
-    deletes. Only you can change that: in a shell that Claude Code started, tell, ask, deny and lift
-    change nothing. docs/rules.md says what cannot be noticed.
+    deletes. Only you can change that, outside Claude Code. docs/rules.md says what goes unnoticed.
 
         memory-fabric rules test 'npm run dev'
         memory-fabric rules lift 1a2b3c4d
     """
     if action == "test":
         return _test(named, path, as_json)
-    if action in CHANGES:
+    if action != "list":
         return _change(action, named, as_json)
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
@@ -63,10 +59,11 @@ def rules(
             r, number = rule.record, str(times.get(rule.record.id, 0))
             kinds = ", ".join(dict.fromkeys(effects.stated_effect(r, b) for b in rule.bindings))
             text = one_line(worded(r)) if users_words(r) else cut(r.what, MAX_SHOWN_CHARS)
-            bound_to = cut(_bindings(rule), MAX_BINDINGS_CHARS)
+            bound_to = cut(_bindings(rule), 60)
             table.append((short_id(r.id), kinds, number, bound_to, text))
         if table:
-            show.table(COLUMNS, table, lines=1, optional=("told",))
+            columns = ("id", "does", "told", "bound to", "rule")
+            show.table(columns, table, lines=1, optional=("told",))
         else:
             show.line("No rule is bound to a command, path or activity.", "dim")
         for unbound in (rule.record for rule in loaded if not rule.bindings):
@@ -79,12 +76,12 @@ def rules(
     return 0 if loaded or lifted else 3
 
 
-def _bindings(rule: BoundRule) -> str:
+def _bindings(rule: matching.BoundRule) -> str:
     first = (f"first {name_of(binding)}" for binding in rule.first)
     return ", ".join((*(binding.text for binding in rule.bindings), *first))
 
 
-def _as_json(rule: BoundRule) -> dict[str, Any]:
+def _as_json(rule: matching.BoundRule) -> dict[str, Any]:
     record = rule.record
     bindings = [
         show.fields(binding, "kind text folder platform")

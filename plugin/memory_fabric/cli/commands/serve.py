@@ -4,20 +4,21 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from memory_fabric import ids
-from memory_fabric.cli import environment, show, team_report
+from memory_fabric.cli import environment, show
+from memory_fabric.cli.commands import sync
 from memory_fabric.cli.options import argument, exclusive, flag, option, repeated
-from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.setup import extras
 from memory_fabric.sharing.team import driver
 from memory_fabric.store.forget import saved_pages
-from memory_fabric.store.memory import Memory
 
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
 # The extra that `serve` needs, packages that prove it is installed, and its size in megabytes.
@@ -46,13 +47,11 @@ def serve(
 
     The page shows the current memory; its search is that of `recall`. Programs ingest texts with
     `POST /v1/memory/ingest` and query memory at `/mcp` (docs/http.md). Reading needs a key: the one
-    in the printed address (`http://127.0.0.1:8002/?key=…`, new with each start), or a permanent
-    one. Ingest needs a key as soon as there is a permanent one; until then only this machine can
-    reach the server. New and deleted keys apply at once. Exit code 1 if the port is in use.
+    in the printed address, new with each start, or a permanent one. Ingest needs a key as soon as
+    there is a permanent one; until then only this machine can reach the server.
 
-    With --team it serves the shared log of a team from PostgreSQL itself: recall, ingest, MCP and
-    the page, for clients without a local memory. Each key acts for a member, whose rights the
-    database checks; several servers may run side by side.
+    With --team it serves the shared log of a team from PostgreSQL, for clients without a local
+    memory. Each key acts for a member, whose rights the database checks.
 
         memory-fabric serve --open
         memory-fabric serve --team postgresql://fabric@db.example.org/team
@@ -61,18 +60,45 @@ def serve(
     exclusive("keys", text, new_key, list_keys, drop_key, remedy="")
     if name and not new_key:
         raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
-    settings = environment.settings()
+    settings, is_about_keys = environment.settings(), new_key or list_keys or drop_key
     place: dict[str, Any] = {"host": host, "port": port, "allowed": allow_host or ()}
     if team:
-        key = (name, member, domain) if new_key else None
-        return _serve_team(
-            settings, team, read, space, insecure, key, list_keys, drop_key, workers or 1, **place
-        )
+        _load_packages(settings.data_dir, settings.plugin_root)
+        sync.prepare(settings, driver.TEAM)
+        from memory_fabric.servers.http import team_keys  # imported late: not needed for --help
+        from memory_fabric.servers.http.server import TeamServer
+        from memory_fabric.sharing.server.connect import checked, connect
+
+        if new_key and not member:
+            text = "A key of a shared server acts for a member."
+            raise BadInput("--member", text, remedy=f"Name the member: {MAKE_TEAM_KEY}.")
+        if read:
+            checked(read, insecure=insecure)
+        space = team_keys.space_of(team, space, insecure=insecure)
+        if is_about_keys:
+            with closing(connect(team, insecure=insecure)) as c:
+                make = partial(team_keys.make, c, space, member, name, domain)
+                drop, kept = partial(team_keys.drop, c, space), team_keys.kept(c, space)
+                parts = ((k.name, k.member, f"{k.created_at:%Y-%m-%d}", k.domain) for k in kept)
+                keys = [
+                    f"{n}  {of}  {at}  {d and f'domain {d}'}".rstrip() for n, of, at, d in parts
+                ]
+                return _about_keys(make if new_key else None, drop, drop_key, keys, MAKE_TEAM_KEY)
+        n = workers or 1
+        server: Any = TeamServer(settings, team, space, read, insecure=insecure, workers=n, **place)
+        show.line(f"The memory of the space {space}: {server.address}")
+        show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
+        return _run(server)
     if read or space or member or domain or insecure:
         text = "--read, --space, --member, --domain and --insecure need --team."
         raise BadInput("--team", text, remedy="Use serve --team DSN.")
-    if new_key or list_keys or drop_key:
-        return _keys(settings.home, name, new_key=new_key, drop_key=drop_key)
+    if is_about_keys:
+        from memory_fabric.servers.http import keys as stored  # imported late
+
+        make, drop = partial(stored.make, settings.home, name), partial(stored.drop, settings.home)
+        keys = [f"{key.name}  {key.created_at}" for key in stored.kept(settings.home)]
+        how = "memory-fabric serve --new-key NAME"
+        return _about_keys(make if new_key else None, drop, drop_key, keys, how)
     _load_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.server import Server  # imported late: not needed for --help
 
@@ -87,7 +113,6 @@ def serve(
 
 
 def _load_packages(data_dir: str, plugin_root: str) -> None:
-    """Make the HTTP server's packages importable; install them on first use."""
     folder = extras.folder_of(KIND, data_dir, plugin_root)
     extras.reach(folder)
     if not extras.missing(NEEDED):
@@ -102,7 +127,6 @@ def _load_packages(data_dir: str, plugin_root: str) -> None:
 
 
 def _run(server: Any) -> int:
-    """Run a Server or TeamServer until Ctrl-C."""
     show.line("Press Ctrl-C to stop.", style="dim")
     sys.stdout.flush()
     if not server.is_local:
@@ -115,69 +139,23 @@ def _run(server: Any) -> int:
     return 0
 
 
-def _keys(home: str, name: str, *, new_key: bool, drop_key: str) -> int:
-    from memory_fabric.servers.http import keys as kept_keys  # imported late: not needed for --help
-
-    if new_key:
-        show.line(kept_keys.make(home, name))
-        show.warn("this key is shown only once; only its hash is stored.")
-    elif drop_key:
-        kept_keys.drop(home, drop_key)
-        show.line(f"The key {drop_key} is not valid any more.")
-    else:
-        keys = kept_keys.kept(home)
-        show.lines(f"{key.name}  {key.created_at}" for key in keys)
-        if not keys:
-            show.line("There is no permanent key. memory-fabric serve --new-key NAME creates one.")
-    return 0
-
-
-def _serve_team(
-    settings: Settings,
-    dsn: str,
-    read: str,
-    space: str,
-    insecure: bool,
-    key: tuple[str, str, str] | None,
-    list_keys: bool,
-    drop_key: str,
-    workers: int,
-    **place: Any,
+def _about_keys(
+    make: Callable[[], str] | None,
+    drop: Callable[[str], object],
+    dropped: str,
+    keys: Sequence[str],
+    how: str,
 ) -> int:
-    """Serve a space until Ctrl-C; or create, list or drop keys (`key`: name, member, domain)."""
-    _load_packages(settings.data_dir, settings.plugin_root)
-    team_report.prepare(settings, driver.TEAM)
-    from memory_fabric.servers.http import team_keys  # imported late: not needed for --help
-    from memory_fabric.servers.http.server import TeamServer
-    from memory_fabric.sharing.server.connect import checked, connect
-
-    if key and not key[1]:
-        text = "A key of a shared server acts for a member."
-        raise BadInput("--member", text, remedy=f"Name the member: {MAKE_TEAM_KEY}.")
-    if read:
-        checked(read, insecure=insecure)
-    space = team_keys.space_of(dsn, space, insecure=insecure)
-    if key or list_keys or drop_key:
-        with closing(connect(dsn, insecure=insecure)) as connection:
-            if key:
-                name, member, domain = key
-                show.line(team_keys.make(connection, space, member, name, domain))
-                show.warn("this key is shown only once; only its hash is stored.")
-            elif drop_key:
-                team_keys.drop(connection, space, drop_key)
-                show.line(f"The key {drop_key} is not valid any more.")
-            else:
-                keys = team_keys.kept(connection, space)
-                for k in keys:
-                    limit = f"  domain {k.domain}" if k.domain else ""
-                    show.line(f"{k.name}  {k.member}  {k.created_at:%Y-%m-%d}{limit}")
-                if not keys:
-                    show.line(f"There is no key. {MAKE_TEAM_KEY} makes one.")
-        return 0
-    server = TeamServer(settings, dsn, space, read, insecure=insecure, workers=workers, **place)
-    show.line(f"The memory of the space {space}: {server.address}")
-    show.line(f"Requests need a key: {MAKE_TEAM_KEY} makes one.")
-    return _run(server)
+    """Create a key, delete the key `dropped`, or list the keys; `how` is the command for a key."""
+    if make:
+        show.line(make())
+        show.warn("this key is shown only once; only its hash is stored.")
+    elif dropped:
+        drop(dropped)
+        show.line(f"The key {dropped} is not valid any more.")
+    else:
+        show.lines(keys or [f"There is no permanent key. {how} creates one."])
+    return 0
 
 
 def viz(
@@ -191,7 +169,7 @@ def viz(
 ) -> int:
     """Show the memory as a page in the browser, or its graph as text.
 
-    The page is one file in `pages/` of the home that needs no network and that only you can read.
+    The page is one file in the home's `pages/`; it needs no network, and only you can read it.
     It shows the memory as it was when it was made; `memory-fabric serve` shows it live. Without a
     terminal or display, the path is printed. Exit code 3 when nothing is remembered, or no entity
     has the name; similar names are then shown.
@@ -203,20 +181,26 @@ def viz(
     if depth and not (name and as_mermaid):
         text = "--depth needs an entity and a drawing."
         raise BadInput("--depth", text, remedy="Add a NAME and --mermaid.")
-    with environment.open_memory() as memory:
-        picture = _picture(memory, form, name or "")
-        kept_at = saved_pages.path_of(memory.settings.home, memory.project)
     from memory_fabric.viewer.page import mermaid, number_of, page
+    from memory_fabric.viewer.picture import graph, picture  # imported late: not needed for --help
 
-    focus = None if name is None else number_of(picture, name)
+    with environment.open_memory() as memory:
+        draw = graph if form == MERMAID else picture
+        drawn = draw(memory, ids.timestamp(), name or "")
+        kept_at = saved_pages.path_of(memory.settings.home, memory.project)
+        if not (drawn["entities"] or drawn["records"] or drawn["left_out"]["records"]):
+            if memory.failures:
+                raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}")
+            remedy = "Add memories with memory-fabric remember or memory-fabric import."
+            raise NotFound("memory", "Nothing is remembered here yet.", remedy=remedy)
+        show.warn_all(memory.failures)
+    focus = None if name is None else number_of(drawn, name)
     if form == MERMAID:
-        content = mermaid(picture, focus=focus, depth=depth or 1)
+        content = mermaid(drawn, focus=focus, depth=depth or 1)
     else:
-        picture |= {} if focus is None else {"focus": picture["entities"][focus]["name"]}
-        is_data = form == JSON
-        content = (
-            json.dumps(picture, indent=2, ensure_ascii=False) + "\n" if is_data else page(picture)
-        )
+        drawn |= {} if focus is None else {"focus": drawn["entities"][focus]["name"]}
+        data = json.dumps(drawn, indent=2, ensure_ascii=False) + "\n" if form == JSON else ""
+        content = data or page(drawn)
     if out == show.STREAM or (form != PAGE and not out):
         sys.stdout.buffer.write(content.encode("utf-8", "replace"))
         return 0
@@ -231,18 +215,3 @@ def viz(
     else:
         show.line(f"Open it in a browser: {path}" if opens else path)
     return 0
-
-
-def _picture(memory: Memory, form: str, name: str) -> dict[str, Any]:
-    from memory_fabric.viewer.picture import graph, picture  # imported late: not needed for --help
-
-    draw = graph if form == MERMAID else picture
-    drawn = draw(memory, ids.timestamp(), name)
-    if not (drawn["entities"] or drawn["records"] or drawn["left_out"]["records"]):
-        if memory.failures:
-            raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}")
-        text = "Nothing is remembered here yet."
-        remedy = "Add memories with memory-fabric remember or memory-fabric import."
-        raise NotFound("memory", text, remedy=remedy)
-    show.warn_all(memory.failures)
-    return drawn

@@ -1,44 +1,33 @@
-"""Commands setup and uninstall: hooks without the plugin, the MCP server, a link on the PATH."""
+"""Command setup: hooks without the plugin, the MCP server, a link on the PATH."""
 
 import difflib
 import os
 import shlex
-import sys
 from typing import Literal
 
-import typer
 from rich.text import Text
 
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import exclusive, flag, option
-from memory_fabric.clients import hook_files, manifest, set_up
+from memory_fabric.clients import hook_files, set_up
 from memory_fabric.clients import settings as client_settings
-from memory_fabric.clients import uninstall as uninstalling
-from memory_fabric.clients.hook_files import NEW_SESSIONS
-from memory_fabric.clients.set_up import Change
 from memory_fabric.clients.table import CLIENTS
-from memory_fabric.clients.uninstall import Belongings
 from memory_fabric.config import Settings, search_path
-from memory_fabric.errors import BadInput, FabricError
+from memory_fabric.errors import BadInput
 from memory_fabric.redaction.redact import redact
 from memory_fabric.store.files import read_json
 from memory_fabric.store.projects import identity
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 TAKES = {
-    manifest.HOOKS: set_up.without_hooks,
-    manifest.SERVER: set_up.without_server,
-    manifest.FILE: set_up.without_file,
-    manifest.CODEX: hook_files.without_codex_server,
+    set_up.HOOKS: set_up.without_hooks,
+    set_up.SERVER: set_up.without_hooks,
+    set_up.FILE: set_up.without_file,
+    set_up.CODEX: hook_files.without_codex_server,
 }
 THIS_VERSION = "this version of the plugin: run this again after an update."
 Place = Literal["user", "project", "local"]
 Client = Literal["codex", "qwen", "gemini", "cursor", "factory", "codebuddy", "opencode"]
-UNINSTALL_COMMANDS = (
-    "claude plugin uninstall memory-fabric@memory-fabric",
-    "claude plugin marketplace remove memory-fabric",
-)
-SERVER_COMMAND = "claude mcp remove memory"
 NEVER_RUN = "made from its documentation, never run with the client itself (docs/clients.md)."
 
 
@@ -89,13 +78,11 @@ def setup(
     exclusive("--client", "--client has its own file.", client, place, remedy="Use --file at most.")
     if shell:
         return _link(settings, root, folder, remove, as_json)
-    path = os.path.abspath(file) if file else ""
-    own = path or _settings_file(settings, place or "user")
-    is_copy = _is_clients_copy(settings, root)
+    own, servers = _files(settings, place, file)
     commands: list[str] = []
     steps: list[str] = []
     if client:
-        path = path or hook_files.path_of(client, os.environ, settings.user_home)
+        path = own if file else hook_files.path_of(client, os.environ, settings.user_home)
         if remove:
             changes = hook_files.removals(client, settings.home, path, root)
         else:
@@ -104,19 +91,18 @@ def setup(
             if not (hook_files.FILES[client].is_run or all(c.is_none for c in changes)):
                 untried = f"{CLIENTS[client].name}: {NEVER_RUN}"
                 steps.append(untried) if as_json else show.line(untried)
-            steps += [f"The hooks name {THIS_VERSION}"] if is_copy else []
+            steps += [f"The hooks name {THIS_VERSION}"] if _is_clients_copy(settings, root) else []
     elif remove and not (place or file):
         changes = removals(settings, root)
     elif remove:
-        servers = _server_file(settings, place, file)
-        changes = [set_up.without_hooks(settings.home, own, root)]
-        changes += [set_up.without_server(settings.home, servers, root)] if servers else []
+        paths = [own, servers] if servers else [own]
+        changes = [set_up.without_hooks(settings.home, path, root) for path in paths]
     else:
         _expect_no_plugin(settings, root, own, place, force)
         changes = [set_up.with_hooks(settings.home, own, root)]
-        servers = _server_file(settings, place, file) if mcp is not False else ""
         try:
-            changes += [set_up.with_server(settings.home, servers, root)] if servers else []
+            if servers and mcp is not False:
+                changes.append(set_up.with_hooks(settings.home, servers, root, {}, has_server=True))
         except BadInput:  # Another server has this name.
             if mcp:
                 raise
@@ -127,17 +113,17 @@ def setup(
     return _apply(settings, changes, commands, steps, remove=remove, yes=yes, as_json=as_json)
 
 
-def removals(settings: Settings, root: str) -> list[Change]:
+def removals(settings: Settings, root: str) -> list[set_up.Change]:
     """Return the changes that undo setup and remove its hooks even if they were added by hand."""
-    kinds = {m.path: m.kind for m in manifest.marks(settings.home) if m.kind in TAKES}
-    own = _settings_file(settings, "user")
+    kinds = {m.path: m.kind for m in set_up.marks(settings.home) if m.kind in TAKES}
+    own, _ = _files(settings)
     if set_up.may_hold_hooks(own):
-        kinds.setdefault(own, manifest.HOOKS)
+        kinds.setdefault(own, set_up.HOOKS)
     files = {os.path.realpath(path): path for path in kinds}  # one change per real file
     return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
-def difference(change: Change) -> list[str]:
+def difference(change: set_up.Change) -> list[str]:
     """Return a change of a file as the lines of a unified diff, with secrets redacted."""
     sides = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
     before, after = (side.splitlines() for side in sides)
@@ -146,7 +132,7 @@ def difference(change: Change) -> list[str]:
     return [redact(line) for line in lines]
 
 
-def show_difference(change: Change) -> None:
+def show_difference(change: set_up.Change) -> None:
     """Print the diff of a change to a file, coloured in a terminal."""
     for line in difference(change):
         style = STYLES.get(line[:1], "")
@@ -161,8 +147,8 @@ def _expect_no_plugin(
     """Raise BadInput, unless `force`, if the plugin is enabled or `root` is the client's copy."""
     paths = [path]  # settings files that the client reads together
     if place in ("project", "local"):
-        paths = [_settings_file(settings, "project"), _settings_file(settings, "local")]
-    paths.insert(0, _settings_file(settings, "user"))
+        paths = [_files(settings, "project")[0], _files(settings, "local")[0]]
+    paths.insert(0, _files(settings)[0])
     layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
     enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
     if enabled and not force and os.name == "posix":  # on Windows the plugin's hooks do not run
@@ -179,31 +165,26 @@ def _is_clients_copy(settings: Settings, root: str) -> bool:
     return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
 
 
-def _settings_file(settings: Settings, place: Place) -> str:
-    if place == "user":
-        return os.path.join(settings.config_dir, "settings.json")
-    name = "settings.json" if place == "project" else "settings.local.json"
+def _files(settings: Settings, place: Place | None = None, file: str = "") -> tuple[str, str]:
+    """Return the client's files of settings and MCP servers for a place; '' if unknown."""
     project = identity.worktree_of(os.path.abspath(settings.project_dir))
-    return os.path.join(project, ".claude", name)
-
-
-def _server_file(settings: Settings, place: Place | None, file: str) -> str:
-    """Return the client's MCP configuration file for this place; '' if it is unknown."""
     if place == "project":
-        return os.path.join(
-            identity.worktree_of(os.path.abspath(settings.project_dir)), ".mcp.json"
-        )
-    if file or place == "local":
-        return ""
+        own = os.path.join(project, ".claude", "settings.json")
+        return own, os.path.join(project, ".mcp.json")
+    if place == "local":
+        return os.path.join(project, ".claude", "settings.local.json"), ""
+    if file:
+        return os.path.abspath(file), ""
     # Without this variable, Claude Code stores the file next to its configuration folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
-    return os.path.join(folder, ".claude.json")
+    own = os.path.join(settings.config_dir, "settings.json")
+    return own, os.path.join(folder, ".claude.json")
 
 
 def _apply(
     settings: Settings,
-    changes: list[Change],
+    changes: list[set_up.Change],
     commands: list[str],
     steps: list[str],
     *,
@@ -236,7 +217,7 @@ def _apply(
         else:
             show.line(f"Written: {change.path}. memory-fabric setup --remove reverts it.")
     if pending and not remove:
-        show.lines(steps or (NEW_SESSIONS,))
+        show.lines(steps or (hook_files.NEW_SESSIONS,))
         shared = (c.path for c in pending if os.path.basename(c.path) == "settings.json")
         folders = (os.path.dirname(os.path.dirname(path)) for path in shared)
         if any(os.path.exists(os.path.join(folder, ".git")) for folder in folders):
@@ -253,7 +234,7 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
     place = place or os.path.join(settings.user_home, os.path.join(".local", "bin"))
     if remove:
         path, is_new = os.path.join(place, set_up.LINK_NAME), False
-        links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
+        links = [m.path for m in set_up.marks(settings.home) if m.kind == set_up.LINK]
         if not folder and links and path not in links:
             path = links[-1]
         set_up.without_link(settings.home, path)
@@ -274,106 +255,3 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
             f"your shell), and open a new shell:\n  {line}"
         )
     return 0
-
-
-def uninstall(
-    purge: bool = flag("--purge  Also delete the memory: home, lines in MEMORY.md, folders."),
-    keep_memory: bool = flag("--keep-memory  With `--purge`: keep the home."),
-    keep_notes: bool = flag("--keep-notes  With `--purge`: keep the lines in MEMORY.md."),
-    keep_folders: bool = flag("--keep-folders  With `--purge`: keep local folders of projects."),
-    yes: bool = flag("--yes  Do not ask."),
-    as_json: bool = flag("--json  Answer in JSON, without asking; it needs `--yes` to act."),
-) -> int:
-    """Revert setup, delete the memory if asked, show the last steps.
-
-    Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
-    since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.
-    Only what memory-fabric wrote is removed; files that git tracks stay, since others share them.
-
-        memory-fabric uninstall --purge --keep-notes --yes
-    """
-    settings = environment.settings()
-    mine = uninstalling.belongings(settings)
-    keeps = (not purge or keep_memory, not purge or keep_notes, not purge or keep_folders)
-    if not (purge or yes or as_json) and sys.stdin.isatty():
-        keeps = (
-            _keeps(mine.home, f"Keep the memory itself ({mine.home})?"),
-            _keeps(mine.notes, f"Keep the lines in MEMORY.md ({len(mine.notes)})?"),
-            _keeps(mine.folders, f"Keep the records in folders of projects ({len(mine.folders)})?"),
-        )
-    changes = removals(settings, environment.plugin_root() or settings.plugin_root)
-    changes = [change for change in changes if not change.is_none]
-    links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
-    kept, gone = _only(mine, *keeps), _only(mine, *(not keep for keep in keeps))
-    if gone.home:
-        for inner in (settings.user_home, settings.config_dir, settings.project_dir):
-            uninstalling.check_home(gone.home, inner)
-    deletes = any(gone)
-    has_work = bool(changes or links or deletes)
-    if not as_json:
-        for change in changes:
-            show_difference(change)
-        show.lines(f"The link {path} will be removed." for path in links)
-        if deletes:
-            show.line("This deletes permanently:")
-            show.lines(f"  {line}" for line in _listed(gone))
-    carries_out = has_work and (yes or not as_json)
-    if carries_out:
-        show.confirm("Delete all of it?" if deletes else "Remove it?", yes)
-    problems = _carry_out(settings, changes, links, gone) if carries_out else []
-    if as_json:
-        restored = [*(change.path for change in changes), *links]
-        following = [*UNINSTALL_COMMANDS, SERVER_COMMAND]
-        fields = {"restored": restored, "deleted": _listed(gone), "kept": _listed(kept)}
-        fields |= {"stays": problems, "next": following}
-        return show.json_out(fields | {"done": carries_out or not has_work})
-    for change in changes:
-        how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
-        show.line(f"{change.path} {how}.")
-    if deletes:
-        show.line("Deleted. Transcripts of Claude Code are not touched.")
-    show.warn_all(problems)
-    if any(kept):
-        show.line("The memory stays, and a new installation finds it again:")
-        show.lines(f"  {line}" for line in _listed(kept))
-        show.line(f"{environment.program(settings)} uninstall --purge deletes all of it.")
-    show.line("To uninstall the plugin:")
-    show.lines(f"  {command}" for command in UNINSTALL_COMMANDS)
-    show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")
-    return 0
-
-
-def _keeps(belongings: object, question: str) -> bool:
-    return not belongings or typer.confirm(question, default=True)
-
-
-def _only(mine: Belongings, home: bool, notes: bool, folders: bool) -> Belongings:
-    return Belongings(
-        mine.home if home else "", mine.notes if notes else (), mine.folders if folders else ()
-    )
-
-
-def _carry_out(
-    settings: Settings, changes: list[Change], links: list[str], gone: Belongings
-) -> list[str]:
-    """Apply the changes, and delete the links and `gone`, the home last; return the errors."""
-    problems: list[str] = []
-    for change in changes:
-        set_up.apply(settings.home, change)
-    for path in links:
-        try:
-            set_up.without_link(settings.home, path)
-        except FabricError as error:
-            problems.append(str(error))
-    for note in gone.notes:
-        uninstalling.remove_lines(settings.home, note)
-    for folder in gone.folders:
-        problems += uninstalling.remove_folder(folder)
-    if gone.home:
-        uninstalling.remove_home(gone.home)
-    return problems
-
-
-def _listed(of: Belongings) -> list[str]:
-    lines = [f"lines in {note.path}" for note in of.notes]
-    return [line for line in (of.home, *of.folders, *lines) if line]

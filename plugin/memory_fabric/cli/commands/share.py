@@ -1,36 +1,30 @@
-"""Command share: start or stop sharing the project's records by git."""
+"""Command share: share the project's records by git; and what a branch changes in them."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from memory_fabric.capture.contradiction import contradicted
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import argument, flag
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.models import Project
+from memory_fabric.ids import short_id
+from memory_fabric.models import Project, Record, shown_type
 from memory_fabric.sharing.git import claims_read, location, shared_journal, switch
+from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.store.tiers import sync
+from memory_fabric.text import cut, many, one_line
 
-GIT_S = 10
-
-
-class State(NamedTuple):
-    """The state of sharing: what is shared, the steps left for the user, and failures."""
-
-    sharing: bool
-    file: str
-    lines: dict[str, int]
-    others: dict[str, int]
-    unreadable: int
-    conflict: bool
-    waiting: int
-    todo: tuple[str, ...]
-    failures: tuple[str, ...]
-    forgotten: int
+GIT_S = 30
+# Base branches that are tried in this order if the user does not specify one.
+BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
+MAX_TEXT_CHARS, MAX_FILES = 300, 3
 
 
 def share(
@@ -45,10 +39,8 @@ def share(
 
     After `share on`, git sees decisions.jsonl, and keeps both sides in a merge. Records that others
     commit are read at the start of each session, and marked with the name that the author claims.
-    The command shows what becomes visible; you add and commit the file yourself.
-
-    `share off` hides the file again, and stops reading it; if git tracks it already, it stays
-    tracked. Files that were changed by hand stay; the remaining steps are shown (docs/tiers.md).
+    You add and commit the file yourself. `share off` hides the file again, and stops reading it; if
+    git tracks it already, it stays tracked (docs/tiers.md).
 
         memory-fabric share on
         git add .claude/memory && git commit -m "Share what was decided"
@@ -76,69 +68,48 @@ def share(
             todo = location.hide(project)
         if forget and yes:
             deleted = shared_journal.drop_all(memory)
-        state = _state_of(memory, project, todo, deleted)
+        path = location.shared_file(project)
+        content = claims_read.read(path)
+        kinds = Counter(c.record["type"] for c in content.claims if c.record) if content else {}
+        by_frequency = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+        state = {"sharing": location.is_on(memory), "file": path, "lines": dict(by_frequency)}
+        state |= {"others": shared_journal.count(memory)}
+        state |= {"unreadable": content.unreadable if content else 0}
+        state |= {"conflict": claims_read.has_conflict(path)}
+        state |= {"waiting": shared_journal.count_waiting(memory), "todo": todo}
+        state |= {"failures": list(memory.failures), "forgotten": deleted}
     if as_json:
-        show.json_out(state._asdict())
+        show.json_out(state)
     else:
-        show.lines((*_lines(action, state, memory), *_lines_of_others(state, forget, yes)))
-        show.warn_all(state.failures)
-    return 1 if state.failures else 0
-
-
-def _state_of(memory: Memory, project: Project, todo: list[str], forgotten: int) -> State:
-    path = location.shared_file(project)
-    content = claims_read.read(path)
-    kinds = Counter(c.record["type"] for c in content.claims if c.record) if content else {}
-    return State(
-        sharing=location.is_on(memory),
-        file=path,
-        # the most frequent kind first
-        lines=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
-        others=shared_journal.count(memory),
-        unreadable=content.unreadable if content else 0,
-        conflict=claims_read.has_conflict(path),
-        waiting=shared_journal.count_waiting(memory),
-        todo=tuple(todo),
-        failures=tuple(memory.failures),
-        forgotten=forgotten,
-    )
+        show.lines(_lines(action, state, memory, forget, yes))
+        show.warn_all(memory.failures)
+    return 1 if memory.failures else 0
 
 
 def _hidden_by(project: Project) -> list[str]:
-    """Return the reasons why git does not see the shared records."""
     if not os.path.exists(os.path.join(project.root, ".git")):
         return [f"{project.root} is not a git repository, so the records reach nobody else."]
-    git = shutil.which("git")
-    if git is None:
-        return []
-    # Running git here is safe: git and the repository are the user's own, and without fsmonitor git
-    # starts no program that the repository specifies.
     path = location.shared_file(project)
-    command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index", path]
-    try:
-        process = subprocess.run(
-            command, cwd=project.root, capture_output=True, text=True, timeout=GIT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    output = _git(project, "check-ignore", "-v", "--no-index", path).decode("utf-8", "replace")
+    place, _, pattern = output.partition("\t")[0].rpartition(":")
+    if not pattern or pattern.startswith("!"):
         return []
-    rule, _, _ = process.stdout.partition("\t")
-    pattern = rule.rpartition(":")[2]
-    if process.returncode or pattern.startswith("!"):
-        return []
-    cause = f"Git ignores it because of {pattern} in {rule.rpartition(':')[0]}."
+    cause = f"Git ignores it because of {pattern} in {place}."
     return [f"{cause} Remove the pattern, or run git add --force {path} once."]
 
 
-def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
-    """Yield lines for the user: what is shared, and which steps remain."""
-    lines = ", ".join(f"{name} {number}" for name, number in state.lines.items())
-    if state.sharing:
-        yield f"Shared: {state.file} ({lines or 'no records yet'})."
+def _lines(
+    action: str, state: dict[str, Any], memory: Memory, forget: bool, yes: bool
+) -> Iterator[str]:
+    path, is_shared, has_conflict = state["file"], state["sharing"], state["conflict"]
+    lines = ", ".join(f"{name} {number}" for name, number in state["lines"].items())
+    if is_shared:
+        yield f"Shared: {path} ({lines or 'no records yet'})."
     else:
         yield "Not shared: memory-fabric shares no records of this project."
         if action == "off":
             yield "Records of others are not read any more; your new records stay on this machine."
-    if state.sharing and action == "on":
+    if is_shared and action == "on":
         names = (memory.settings.author, memory.settings.origin)
         who = " on ".join(name for name in names if name)
         yield (
@@ -147,27 +118,137 @@ def _lines(action: str, state: State, memory: Memory) -> Iterator[str]:
             "what you forget later stays in git's history. Records of scope user, global "
             "and local, conversations and the graph stay on this machine."
         )
-        yield f"Next: review it, then run git add {os.path.dirname(state.file)} and git commit."
-    if state.waiting:
-        why = "until the merge conflict is resolved" if state.conflict else "until you share"
-        yield f"{state.waiting} of your lines wait in the home {why}."
-    if state.conflict:
+        yield f"Next: review it, then run git add {os.path.dirname(path)} and git commit."
+    if state["waiting"]:
+        why = "until the merge conflict is resolved" if has_conflict else "until you share"
+        yield f"{state['waiting']} of your lines wait in the home {why}."
+    if has_conflict:
         yield "It has conflict markers: keep the lines of both sides, and delete the markers."
-    if state.unreadable:
-        yield f"{state.unreadable} lines of it cannot be read and are ignored."
-    yield from state.todo
-
-
-def _lines_of_others(state: State, forget: bool, yes: bool) -> Iterator[str]:
-    number = sum(state.others.values())
+    if state["unreadable"]:
+        yield f"{state['unreadable']} lines of it cannot be read and are ignored."
+    yield from state["todo"]
+    number = sum(state["others"].values())
     if forget and yes:
-        yield f"Deleted: {state.forgotten} records of others. share on reads them again."
+        yield f"Deleted: {state['forgotten']} records of others. share on reads them again."
     elif forget and number:
         yield f"{number} records of others would be deleted; nothing was changed. --yes does so."
     elif forget:
         yield "There are no records of others."
     elif number:
-        names = ", ".join(f"{name or 'unnamed'} {n}" for name, n in state.others.items())
+        names = ", ".join(f"{name or 'unnamed'} {n}" for name, n in state["others"].items())
         yield f"Records of others, by the name they claim: {names}."
-        if not state.sharing:
+        if not is_shared:
             yield "They stay; memory-fabric share off --forget deletes them."
+
+
+def of_branch(project: Project, base: str) -> dict[str, Any]:
+    """Compare HEAD with its merge base on `base`, by default one of BASES. Raises BadInput.
+
+    The keys of the result are those of the JSON output; it has Records instead of dicts.
+    """
+    if shutil.which("git") is None:
+        raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
+    places = [base] if base else BASES
+    begun = (_git(project, "merge-base", "--end-of-options", place, "HEAD") for place in places)
+    commit = next((found.decode().strip() for found in begun if found), "")
+    if not commit:
+        text = f"git knows no commit that {' or '.join(places)} and this branch have in common."
+        history = "fetch its history (actions/checkout needs fetch-depth: 0)"
+        remedy = f"Name the branch that this one goes into, and {history}."
+        raise BadInput("BASE", text, remedy=remedy)
+    path = os.path.relpath(location.shared_file(project), project.root).replace(os.sep, "/")
+    before, _ = _records(_git(project, "show", f"{commit}:./{path}"))
+    now, unreadable = _records(_git(project, "show", f"HEAD:./{path}"))
+    listed = _git(project, "diff", "--name-only", "-z", "--relative", commit, "HEAD")
+    files = [name for name in listed.decode("utf-8", "replace").split("\0") if name]
+    added = [record for id_, record in now.items() if id_ not in before]
+    both = [(before[id_], record) for id_, record in now.items() if id_ in before]
+    changed = [(old, new) for old, new in both if old != new]
+    valid = [old for old, new in both if not (new.superseded_by or new.valid_to)]
+    stated = [*added, *(new for _, new in changed if not (new.superseded_by or new.valid_to))]
+    stale = []
+    for old in (old for old in valid if old not in stated):
+        paths = {path.strip("/") for path in paths_in([old.what, old.why])}
+        touched = [f for f in files if any(f == p or f.endswith(f"/{p}") for p in paths)]
+        stale += [{"record": old, "files": touched}] if touched else []
+    report = {"base": base or commit[:12], "added": added, "unreadable": unreadable}
+    report |= {"changed": [{"before": old, "now": new} for old, new in changed], "stale": stale}
+    report |= {"withdrawn": [record for id_, record in before.items() if id_ not in now]}
+    against = ((new, old) for new in stated for old in contradicted(new, valid))
+    return report | {"contradictions": [{"stated": new, "against": old} for new, old in against]}
+
+
+def markdown(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the report in Markdown."""
+    yield f"## Memory: what this branch changes since {_plain(report['base'])}"
+    by_id = {record.id: record for record in report["added"]}
+    replaced, reworded = [], []
+    for old, new in (pair.values() for pair in report["changed"]):
+        if new.superseded_by == old.superseded_by:
+            reworded.append(f"{_said(new)}\n  - before: {_said(old)}")
+        else:
+            by = by_id.get(new.superseded_by)
+            replaced.append(_said(old) + (f"\n  - by {_said(by)}" if by else ""))
+    pairs = [tuple(map(_said, pair.values())) for pair in report["contradictions"]]
+    stale = [
+        (_said(one["record"]), map(_plain, one["files"][:MAX_FILES])) for one in report["stale"]
+    ]
+    parts = (
+        ("Adds", list(map(_said, report["added"]))),
+        ("Contradicts", [f"{new}\n  - against {old}" for new, old in pairs]),
+        ("Replaces", replaced),
+        ("Changes", reworded),
+        ("Takes away", list(map(_said, report["withdrawn"]))),
+        (
+            "May make stale, since it changes files that they name",
+            [f"{said}\n  - {', '.join(names)}" for said, names in stale],
+        ),
+    )
+    for title, items in parts:
+        if items:
+            yield f"\n### {title}\n"
+            yield from (f"- {item}" for item in items)
+    if not any(items for _, items in parts):
+        yield "\nNothing."
+    if report["unreadable"]:
+        yield f"\n{many(report['unreadable'], 'line')} of the file cannot be read."
+
+
+def report_as_json(part: Any) -> Any:
+    """Return a part of the report for JSON, with dicts instead of Records."""
+    if isinstance(part, Record):
+        return records.as_object(part)
+    if isinstance(part, dict):
+        return {name: report_as_json(value) for name, value in part.items()}
+    return [report_as_json(value) for value in part] if isinstance(part, list) else part
+
+
+def _git(project: Project, *words: str) -> bytes:
+    """Return the output of git; b"" if it fails. No program of the repository's settings is run."""
+    command = ["git", "-c", "core.fsmonitor=false", *words]
+    root = project.root
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, timeout=GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
+
+
+def _records(content: bytes) -> tuple[dict[str, Record], int]:
+    """Return the records of a shared file by id, and how many of its lines cannot be parsed."""
+    claims, unreadable = claims_read.claims_in(content)
+    found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
+    return found, unreadable
+
+
+def _said(record: Record) -> str:
+    who = f", {_plain(record.author)}" if record.author else ""
+    why = f" because {_plain(record.why)}" if record.why else ""
+    about = f"({shown_type(record.type)} {short_id(record.id)}{who})"
+    return f"{_plain(record.what)}{why} {about}"
+
+
+def _plain(text: str) -> str:
+    """Escape another author's text for Markdown, and keep its @names from notifying anyone."""
+    short = cut(one_line(text), MAX_TEXT_CHARS).replace("@", "@ ")
+    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", short)

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,6 @@ from memory_fabric.health import checks, work
 from memory_fabric.health import tiers as health
 from memory_fabric.health.check import FAULT, OK, WARNING, Sight, ago, span
 from memory_fabric.health.installation import INSTALL
-from memory_fabric.health.tiers import Tier
 from memory_fabric.hooks.table import HANDLERS, TELLERS
 from memory_fabric.importing import past_sessions
 from memory_fabric.models import shown_type
@@ -26,25 +25,24 @@ from memory_fabric.sharing.team import ties
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queries import counts
-from memory_fabric.store.queries.counts import Share, Summary, WorthOfWeek
 from memory_fabric.text import many
 
 TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
-STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
-SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
-# Used if the output's encoding lacks the usual symbols.
-PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
-COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
+# For each state its style, its symbol, also for encodings without it, and a word for its count.
+LOOKS = {
+    OK: ("green", "✓", "+", "fine"),
+    WARNING: ("yellow", "!", "!", "to look at"),
+    FAULT: ("red", "✗", "x", "broken"),
+}
 
 
 def status(as_json: bool = AS_JSON) -> int:
     """Show the state of tiers, recall, capture, sharing, forwarding.
 
-    Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
-    Below are the switches, the records by others, the unprocessed texts of other programs,
-    forwarding, shared logs, up to when memory has the clients' transcripts, how the latest hook
-    events were answered, and sentences that could not be parsed. Exit code 1 without a graph.
+    Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents. Then
+    follow queues, shared logs, the clients' transcripts, and how the latest hook events were
+    answered. Exit code 1 without a graph.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -54,6 +52,7 @@ def status(as_json: bool = AS_JSON) -> int:
             sessions = past_sessions.make(memory.settings, transcript_roots(os.environ), now_s)
         if as_json:
             settings, project = memory.settings, memory.project
+            by_server, others = work.answered(settings.home)
             value: dict[str, Any] = {"version": __version__}
             value |= {"project": project._asdict() if project else None}
             value |= {"claims": link.pending_question(memory)}
@@ -63,24 +62,20 @@ def status(as_json: bool = AS_JSON) -> int:
             value |= {"forwarding": work.forwarding_as_json(settings)}
             value |= {"transcripts": work.transcripts_as_json(sessions, now_s)}
             value |= {"team": [report.as_json() for report in reports]}
-            value |= {
-                "hooks": work.answers_as_json(settings.home),
-                "out_of_time": work.late(memory),
-            }
+            value |= {"hooks": {"by_server": by_server, "by_processes_of_their_own": others}}
+            value |= {"out_of_time": work.late(memory)}
             value |= {"not_told": sum(work.late(memory, TELLERS).values())}
             value |= {"complaints": list(settings.complaints)}
             show.json_out(value | {"tiers": [health.as_json(tier) for tier in tiers]})
         else:
-            _show_status(memory, tiers, reports, sessions, now_s)
+            lines = [line for r in reports for line in (r.headline, *map(str, r.troubles))]
+            lines += work.transcript_lines(sessions, now_s)
+            _show_status(memory, tiers, (*work.status_lines(memory, now_s, TELLERS), *lines), now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
 
 
 def _show_status(
-    memory: Memory,
-    tiers: Sequence[Tier],
-    reports: Sequence[work.TieReport],
-    sessions: Sequence[past_sessions.Session],
-    now_s: float,
+    memory: Memory, tiers: Sequence[health.Tier], lines: Iterable[str], now_s: float
 ) -> None:
     settings, project = memory.settings, memory.project
     name = f"{project.name} ({project.id})" if project else "none"
@@ -91,11 +86,12 @@ def _show_status(
     if authors:
         line += f", {sum(authors.values())} records of {many(len(authors), 'other author')}"
     show.lines((switches, line))
-    show.lines(filter(None, (link.pending_question(memory),)), "yellow")
+    show.lines((link.pending_question(memory),), "yellow")
     rows = []
     for tier in tiers:
         state = show.styled(tier.state, TIER_STYLES[tier.state])
-        written, read = (_ago(at, now_s) for at in (tier.written_at, tier.read_at))
+        times = (tier.written_at, tier.read_at)
+        written, read = (ago(at, now_s) if at else "never" for at in times)
         holds = ", ".join(f"{name} {n}" for name, n in tier.counts.items() if n) or "nothing yet"
         rows.append((tier.name, state, written, read, holds))
     show.table(("tier", "state", "written", "read", "holds"), rows)
@@ -103,22 +99,10 @@ def _show_status(
         show.lines(f"{tier.name}: {f.reason} {f.remedy}".rstrip() for f in tier.findings)
     show.facts(*((tier.name, tier.where) for tier in tiers))
     queue = tiers[0].queue
-    if queue.count:
+    if queue.number:
         since = f"the oldest since {span(queue.oldest_s)}"
-        show.line(f"{queue.count} changes wait for the graph, {since}.", "yellow")
-    show.lines(work.ingest_lines(memory), "yellow")
-    unread = counts.unread(memory)
-    if unread:
-        show.line(
-            f"{many(unread, 'sentence')} could not be parsed, so nothing was remembered of them; "
-            "logs/memory-fabric.log has the details."
-        )
-    show.lines(work.forwarding_lines(settings, now_s))
-    for report in reports:
-        show.lines((report.headline, *map(str, report.troubles)))
-    show.lines(work.transcript_lines(sessions, now_s))
-    show.lines(filter(None, (work.answers_line(settings.home),)))
-    show.lines(work.late_lines(memory, TELLERS), "yellow")
+        show.line(f"{queue.number} changes wait for the graph, {since}.", "yellow")
+    show.lines(lines)
     show.warn_all(settings.complaints)
     backup = tiers[0].backup
     if backup is None:
@@ -134,19 +118,11 @@ def _sharing(memory: Memory) -> dict[str, Any]:
     return {"on": is_on, "others": shared_journal.count(memory), "unreadable": unreadable}
 
 
-def _ago(at: str, now_s: float) -> str:
-    try:
-        return ago(at, now_s) if at else "never"
-    except ValueError:
-        return at
-
-
 def doctor(
     proof: bool = flag(
-        "--prove  Also run a test memory, the canary, through everything in a temporary home: "
-        "stored, given to another session and a subagent, written by Stop into all three tiers, "
-        "served, and purged. Then **delivery**, by the transcripts of the last 14 days: which "
-        "prompts were given memories, sessions without hooks, injections that no transcript shows."
+        "--prove  Also run a test memory, the canary, through all hooks and the server in a "
+        "temporary home. Then **delivery**, by the transcripts of the last 14 days: which prompts "
+        "were given memories, sessions without hooks, injections that no transcript shows."
     ),
     fix: bool = flag(
         "--fix  Repair what is safe to repair, show it, and check again: permissions, a missing "
@@ -156,11 +132,10 @@ def doctor(
 ) -> int:
     """Check all that memory depends on, and name remedies.
 
-    **Installation**: interpreter, packages, files of the plugin. **Claude Code**: release, settings
-    that cannot be read, hooks that are missing, disabled or set up twice, other servers named
-    `memory`, permission rules, variables. **At work**: switches, the last run of a hook here,
-    warnings of hooks today. **Storage**: permissions, free space, shared file systems, leftover
-    files, queue, indexes, backups, the three tiers. Exit code 1 for a `fault`, not for a `warning`.
+    **Installation**: interpreter, packages, plugin files. **Claude Code**: release, settings,
+    hooks, servers, permission rules, variables. **At work**: switches, hooks, their warnings today.
+    **Storage**: permissions, free space, queue, indexes, backups, the three tiers. Exit code 1 for
+    a `fault`, not for a `warning`.
     """
     repairs: dict[str, tuple[str, ...]] = {}
     if fix:
@@ -186,25 +161,21 @@ def doctor(
     if as_json:
         show.json_out([finding.as_json() for finding in findings])
     else:
-        symbols = SYMBOLS
-        try:
-            "".join(SYMBOLS.values()).encode(sys.stdout.encoding or "ascii")
-        except UnicodeEncodeError:
-            symbols = PLAIN_SYMBOLS
+        is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")
         width = max(len(finding.name) for finding in findings)
         for area in checks.AREAS:
             rows = []
             for f in (finding for finding in findings if finding.area == area):
-                state = f"{symbols[f.state]} {f.state}".ljust(9)
+                style, symbol, plain, _ = LOOKS[f.state]
+                state = f"{plain if is_plain else symbol} {f.state}".ljust(9)
                 head = f"{f.told}. {f.remedy}" if f.remedy else f.told
                 text = "\n".join([head, *f.details, *(f"repaired: {fixed}" for fixed in f.mended)])
-                rows.append((show.styled(state, STYLES[f.state]), f.name.ljust(width), text))
+                rows.append((show.styled(state, style), f.name.ljust(width), text))
             if rows:
                 show.line(area, style="bold")
                 show.rows(rows)
-        # For example: `18 checks: 16 fine, 2 to look at`.
-        counts = {state: sum(f.state == state for f in findings) for state in COUNTED}
-        parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
+        numbers = {state: sum(f.state == state for f in findings) for state in LOOKS}
+        parts = [f"{number} {LOOKS[state][3]}" for state, number in numbers.items() if number]
         fixable = any(f.fixable and f.state != OK for f in findings)
         hint = " memory-fabric doctor --fix repairs some of it." if fixable else ""
         show.line(f"{len(findings)} checks: {', '.join(parts)}.{hint}")
@@ -226,10 +197,9 @@ def worth(
 ) -> int:
     """Show what came of memory week by week, and what it cost.
 
-    Counts what this project's sessions were given, by kind and by channel, the headings and the
-    request for notes included; how often they followed rules that held a call back or asked about
-    it, fixes told after an error, and decisions; and what you had to say again. docs/worth.md says
-    what each figure misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
+    Counts what this project's sessions were given, by kind and by channel; how often they followed
+    rules, fixes and decisions; and what you had to say again. docs/worth.md says what each figure
+    misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
 
         memory-fabric worth --price 3 --json
     """
@@ -252,13 +222,15 @@ def worth(
     return 0 if summary.sessions else 3
 
 
-def _share_as_json(share: Share, price: float) -> dict[str, Any]:
+def _share_as_json(share: counts.Share, price: float) -> dict[str, Any]:
     name = {"name": share.name} if share.name else {}
     size = {"tokens": counts.tokens(share.chars), "cost": _cost(share.chars, price)}
     return name | show.fields(share, "items chars") | size
 
 
-def _show_worth(summary: Summary, weeks: Sequence[WorthOfWeek], days: int, price: float) -> None:
+def _show_worth(
+    summary: counts.Summary, weeks: Sequence[counts.WorthOfWeek], days: int, price: float
+) -> None:
     if not summary.sessions:
         show.line(f"Nothing was told in the last {days} days.")
         return

