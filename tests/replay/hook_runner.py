@@ -165,8 +165,8 @@ class HookRunner:
 
     def _look_installed(self) -> None:
         """Fake the environment of the server, so that no SessionStart installs one."""
-        environment = packages.environment_folder(str(self.data), str(self.root))
-        if environment is not None:
+        environment = packages.folder_of("env", str(self.data), str(self.root))
+        if environment:
             python = Path(environment) / "bin" / "python"
             python.parent.mkdir(parents=True, exist_ok=True)
             python.symlink_to(packages.base_interpreter())

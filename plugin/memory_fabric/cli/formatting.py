@@ -3,22 +3,12 @@
 from memory_fabric.clients.table import name_in
 from memory_fabric.health.check import when
 from memory_fabric.ids import short_id
-from memory_fabric.models import IMPORTED, LINE, PLACE, RULE_TYPES, SHARED_LOG, TYPED, WHEN, Record
-from memory_fabric.rules.bindings import bindings_of
+from memory_fabric.models import IMPORTED, LINE, PLACE, SHARED_LOG, TYPED, Record
 from memory_fabric.store.history.resolve import record_json as as_json
 from memory_fabric.store.history.trace import RecordTrace
 from memory_fabric.text import one_line
 
-__all__ = ["applies_when", "as_json", "said_by", "speaker", "when"]
-
-
-def applies_when(record: Record) -> str:
-    """Return when a record applies, and the calls to which its rule is bound, if any."""
-    stated = str(record.evidence.get(WHEN) or "")
-    if not stated or record.type not in RULE_TYPES:
-        return stated
-    calls = ", ".join(f"{binding.kind} {binding.text}" for binding in bindings_of(stated))
-    return f"{stated} ({f'binds: {calls}' if calls else 'binds no call: see docs/rules.md'})"
+__all__ = ["as_json", "said_by", "speaker", "when"]
 
 
 def said_by(record: Record) -> str:

@@ -83,23 +83,17 @@ class Reading(NamedTuple):
 class Left:
     """A counter of statements that were left out, by reason, with a few examples of each."""
 
-    def __init__(self) -> None:
-        self._by_reason: dict[str, LeftOut] = {}
+    def __init__(self, counted: Iterable[LeftOut] = ()) -> None:
+        self._by_reason = {one.reason: one for one in counted}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
         """Count `number` statements as left out for a reason; `example` is one of their texts."""
-        if len(self._by_reason.get(reason, LeftOut(reason)).examples) >= MAX_EXAMPLES:
-            example = ""
-        # Redacted before it is truncated, because a truncated secret may not be recognised.
-        text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS] if example else ""
-        self.extend([LeftOut(reason, number, (text,) if text else ())])
-
-    def extend(self, others: Iterable[LeftOut]) -> None:
-        """Add the counts and examples from another step of the import."""
-        for reason, number, new in others:
-            before = self._by_reason.get(reason) or LeftOut(reason)
-            examples = tuple(dict.fromkeys((*before.examples, *new)))[:MAX_EXAMPLES]
-            self._by_reason[reason] = LeftOut(reason, before.number + number, examples)
+        _, before, examples = self._by_reason.get(reason) or LeftOut(reason)
+        if example and len(examples) < MAX_EXAMPLES:
+            # Redacted before it is truncated, because a truncated secret may not be recognised.
+            text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
+            examples = tuple(dict.fromkeys(filter(None, (*examples, text))))
+        self._by_reason[reason] = LeftOut(reason, before + number, examples)
 
     @property
     def all(self) -> tuple[LeftOut, ...]:

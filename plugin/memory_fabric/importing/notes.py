@@ -92,12 +92,6 @@ def is_auto_memory(path: str) -> bool:
     return has_one(real, ENDINGS, is_topic)
 
 
-def is_auto_memory_page(path: str, text: str) -> bool:
-    """Return True for a topic file, or for the MEMORY.md in an auto memory folder."""
-    is_main = os.path.basename(path) == MAIN and is_auto_memory(os.path.dirname(path))
-    return is_topic(text) or is_main
-
-
 def read_auto_memory(path: str, here: Here, left: Left) -> Iterator[Item]:
     """Yield the statements in Claude Code's auto memory folder, or in a single file of it."""
     for text in items.read_at(path, ENDINGS, left):

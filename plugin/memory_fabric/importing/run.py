@@ -65,9 +65,7 @@ def plan(
     projects are left out. Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
-    left = Left()
-    if others:
-        left.extend(reading.left)
+    left = Left(reading.left)
     groups: dict[str, list[Item]] = {"": []}
     for item in reading.items:
         name = item.project.casefold()
@@ -82,8 +80,6 @@ def plan(
             groups.setdefault(folders[0], []).append(item)
         else:
             left.add(SEVERAL if folders else NO_FOLDER, item.project)
-    if not others:
-        left.extend(reading.left)
     now, parts = ids.timestamp(), []
     for folder, of_folder in groups.items():
         relations = () if folder else reading.relations

@@ -304,7 +304,10 @@ AUTO_MEMORY = Source(
     "Claude Code's auto memory",
     notes.read_auto_memory,
     notes.is_auto_memory,
-    notes.is_auto_memory_page,
+    lambda path, text: (
+        notes.is_topic(text)
+        or (os.path.basename(path) == notes.MAIN and notes.is_auto_memory(os.path.dirname(path)))
+    ),
 )
 INSTRUCTIONS = Source(
     "instructions",

@@ -17,6 +17,8 @@ from memory_fabric.config import Settings, environment
 from memory_fabric.errors import FabricError
 from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
+from memory_fabric.setup.packages import folder_of as folder_of
+from memory_fabric.setup.packages import lock_file as lock_file
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import Locked, names_in
 
@@ -36,18 +38,6 @@ KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
 # Only this many of the newest keys are checked, which takes 5 ms. The embedding process itself also
 # finds older rows without a vector.
 MAX_KEYS_READ = 5000
-
-
-def lock_file(kind: str, plugin_root: str) -> str:
-    """Return the path of the lock file that pins the packages of this kind of extra."""
-    return os.path.join(plugin_root, "plugin", f"{kind}.lock")
-
-
-def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder of an extra for this Python and its lock file; '' without a lock file."""
-    if not data_dir or not plugin_root:
-        return ""
-    return installation.folder_of(kind, lock_file(kind, plugin_root), data_dir)
 
 
 def reach(folder: str) -> None:

@@ -73,8 +73,8 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     os.ftruncate(lock, 0)
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, f"{os.getpid()}\n".encode())
-    environment = packages.environment_folder(data_dir, plugin_root)
-    if environment is None:
+    environment = packages.folder_of("env", data_dir, plugin_root)
+    if not environment:
         return
     for path in packages.half_installed(data_dir):
         # left by a killed attempt: no other process has the lock
@@ -88,7 +88,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
                 shutil.rmtree(environment, ignore_errors=True)
                 tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
 
-            requirements = packages.lock_file(plugin_root)
+            requirements = packages.lock_file("env", plugin_root)
             scratch = os.path.join(environment, "pip")
             fetch(requirements, tools, prepare, scratch, python=packages.python_in(environment))
         if hasattr(os, "sync"):

@@ -46,8 +46,8 @@ INSTALLER = (
 
 def environment_python(data_dir: str, plugin_root: str) -> str | None:
     """Return the Python that has the packages, or None if they are not installed; cheap to call."""
-    environment = environment_folder(data_dir, plugin_root)
-    if environment is None or not os.path.exists(os.path.join(environment, MARKER)):
+    environment = folder_of("env", data_dir, plugin_root)
+    if not environment or not os.path.exists(os.path.join(environment, MARKER)):
         return None
     python = python_in(environment)
     return python if os.access(python, os.X_OK) else None
@@ -118,25 +118,24 @@ def remembered_file(data_dir: str) -> str:
     return os.path.join(data_dir, "interpreter") if data_dir else ""
 
 
-def environment_folder(data_dir: str, plugin_root: str) -> str | None:
-    """Return the environment's folder for this release and Python; None without a lock file."""
-    # A relative path would let a project's files decide what is installed.
-    if not data_dir or not plugin_root:
-        return None
-    interpreter = f"{base_interpreter()} {PYTHON_TAG}".encode("utf-8", "surrogateescape")
-    return folder_of("env", lock_file(plugin_root), data_dir, interpreter) or None
+def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
+    """Return the folder of a kind of packages for this Python; '' if there is no lock file.
 
-
-def folder_of(name: str, lock: str, data_dir: str, interpreter: bytes = b"") -> str:
-    """Return the folder for the packages of a lock file; '' if the lock file cannot be read."""
+    The kind is the command line's environment, "env", or an extra.
+    """
     import zlib  # faster to import than hashlib, and sufficient for this key
 
+    # A relative path would let a project's files decide what is installed.
+    if not data_dir or not plugin_root:
+        return ""
+    interpreter = f"{base_interpreter()} {PYTHON_TAG}" if kind == "env" else ""
     try:
-        with open(lock, "rb") as file:
-            key = zlib.crc32(file.read(), zlib.crc32(interpreter))
+        with open(lock_file(kind, plugin_root), "rb") as file:
+            key = zlib.crc32(interpreter.encode("utf-8", "surrogateescape"))
+            key = zlib.crc32(file.read(), key)
     except OSError:
         return ""
-    return os.path.join(os.path.abspath(data_dir), f"{name}-{PYTHON_TAG}-{key:08x}")
+    return os.path.join(os.path.abspath(data_dir), f"{kind}-{PYTHON_TAG}-{key:08x}")
 
 
 def base_interpreter() -> str:
@@ -144,9 +143,10 @@ def base_interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def lock_file(plugin_root: str) -> str:
-    """Return the path of the lock file that pins the command line's packages."""
-    return os.path.join(os.path.abspath(plugin_root), "plugin", "requirements.lock")
+def lock_file(kind: str, plugin_root: str) -> str:
+    """Return the path of the lock file that pins a kind of packages."""
+    name = "requirements" if kind == "env" else kind
+    return os.path.join(os.path.abspath(plugin_root), "plugin", f"{name}.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
@@ -236,8 +236,8 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
     """Return True if packages are missing and, unless `insist`, no attempt has just failed."""
-    folder = environment_folder(data_dir, plugin_root)
-    if folder is None or environment_python(data_dir, plugin_root) is not None:
+    folder = folder_of("env", data_dir, plugin_root)
+    if not folder or environment_python(data_dir, plugin_root) is not None:
         return False
     import time  # imported late: only if packages are missing
 

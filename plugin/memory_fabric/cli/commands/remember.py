@@ -15,6 +15,7 @@ from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import new_id, short_id
 from memory_fabric.models import LASTING_SCOPES, STATED_TYPES, Record, shown_type, worded
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
+from memory_fabric.rules.bindings import bindings_of
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.history import merge as merging
 from memory_fabric.store.history.trace import graph_rows
@@ -259,12 +260,16 @@ def _confirm(
 def _show_facts(
     record: Record, tiers: list[str], replaced: Iterable[Record], *own: tuple[str, str]
 ) -> None:
+    when = str(record.evidence.get(models.WHEN) or "")
+    if when and record.type in models.RULE_TYPES:
+        calls = ", ".join(f"{binding.kind} {binding.text}" for binding in bindings_of(when))
+        when += f" ({f'binds: {calls}' if calls else 'binds no call: see docs/rules.md'})"
     relations = (f"{r.source} {r.type} {r.target}" for r in record.relations)
     old = (f"{record.what} ({short_id(record.id)})" for record in replaced)
     show.facts(
         ("what", cut(record.what, MAX_WHAT_CHARS)),
         ("why", cut(record.why, MAX_WHAT_CHARS)),
-        ("when", formatting.applies_when(record)),
+        ("when", when),
         *own,
         ("relations", "; ".join(relations)),
         ("replaces", "; ".join(old)),
