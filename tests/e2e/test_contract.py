@@ -38,10 +38,13 @@ RELEASES = {CLIENT_VERSION: CLIENT_PACKAGES, NEWER_VERSION: NEWER_PACKAGES}
 
 @pytest.fixture(scope="module", params=sorted(RELEASES))
 def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observed:
-    """A release as it was seen; schedules, for which it waits, only in the newer one."""
+    """A release as it was seen; schedules and switches only in the newer one.
+
+    What the pinned one does under each switch: test_client_native.py.
+    """
     version = str(request.param)
     folder = tmp_path_factory.mktemp("contract")
-    found = observe(client_path(RELEASES[version]), folder, schedule=version == NEWER_VERSION)
+    found = observe(client_path(RELEASES[version]), folder, whole=version == NEWER_VERSION)
     assert found.version == version
     return found
 

@@ -1,7 +1,7 @@
 """The contract with one release of Claude Code: what it does, beside what was recorded.
 
-A session of every event that hooks answer runs against a loopback stub, with a hook that records
-its input and gives known replies; then a prompt is typed in a terminal, and sessions are asked for
+A prompt is typed in a terminal. A session of every event that hooks answer runs against a loopback
+stub, with a hook that records its input and gives known replies; then sessions are asked for
 MEMORY.md under each switch.
 """
 
@@ -69,20 +69,24 @@ class Observed:
     shown: Mapping[str, bool] = field(default_factory=dict)
 
 
-def observe(client: Path, folder: Path, *, schedule: bool = True) -> Observed:
-    """Run a release and return what it did; with `schedule` up to two minutes longer."""
+def observe(client: Path, folder: Path, *, whole: bool = True) -> Observed:
+    """Run a release and return what it did; without `whole` no schedule and no switches.
+
+    It waits up to two minutes for a schedule.
+    """
     home = Home(folder / "machine", client)
     recorded = folder / "events"
     _install_hook(home, folder, recorded)
     said = subprocess.run([client, "--version"], capture_output=True, text=True, check=True)
     _type(home)  # first: the stub waits for a prompt in the transcripts, of which there is one now
-    replies = _story(home, schedule=schedule)
+    _write_memory_md(home)
+    replies, shown = _story(home, schedule=whole)
     return Observed(
         said.stdout.split()[0],
         [json.loads(path.read_text("utf-8")) for path in recorded.glob("*.json")],
         _prompts(home),
         replies,
-        dict(_shown(home)),
+        {"none": shown, **(dict(_shown(home)) if whole else {})},
     )
 
 
@@ -98,8 +102,10 @@ def _install_hook(home: Home, folder: Path, recorded: Path) -> None:
     )
 
 
-def _story(home: Home, *, schedule: bool) -> dict[str, bool]:
-    """Cause every event; return by reply whether it had its effect."""
+def _story(home: Home, *, schedule: bool) -> tuple[dict[str, bool], bool]:
+    """Cause every event; return by reply whether it had its effect, and whether the model saw
+    MEMORY.md.
+    """
     look = call("Bash", {"command": "echo from-sub", "description": "s"})
     with home.open(Script(subagent=(look, "Looked."))) as session:
         session.say(SAID)
@@ -118,11 +124,12 @@ def _story(home: Home, *, schedule: bool) -> dict[str, bool]:
             session.wait_for_turn()
         result = session.end()
     told = {name: f"told-{name}" in result.all_text for name in TOLD}
-    return {
+    replies = {
         **told,
         "a refusal by PreToolUse": "told-PreToolUse" in refused[-1].text,
         "a block by UserPromptSubmit": not [r for r in blocked if r.kind == "main"],
     }
+    return replies, FACT in result.main_texts[0]
 
 
 def _type(home: Home) -> None:
@@ -155,19 +162,17 @@ def _prompts(home: Home) -> dict[str, Json]:
     return found
 
 
-def _shown(home: Home) -> Iterator[tuple[str, bool]]:
-    """Yield by switch whether a session's model saw MEMORY.md."""
+def _write_memory_md(home: Home) -> None:
     folder = Path(receipts.folder_of(str(home.config), str(home.project)), "memory")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "MEMORY.md").write_text(f"- {FACT}\n", encoding="utf-8")
-    for name, value in (
-        ("none", ""),
-        *((name, "1") for name in NO_MEMORY_MD),
-        (NO_MEMORY_MD[0], "no"),
-    ):
-        env = {name: value} if value else {}
-        label = f"{name}={value}" if value else name
-        yield label, FACT in home.session(Script(prompts=("hello",), env=env)).all_text
+
+
+def _shown(home: Home) -> Iterator[tuple[str, bool]]:
+    """Yield by switch whether a session's model saw MEMORY.md."""
+    for name, value in (*((name, "1") for name in NO_MEMORY_MD), (NO_MEMORY_MD[0], "no")):
+        told = home.session(Script(prompts=("hello",), env={name: value})).all_text
+        yield f"{name}={value}", FACT in told
 
 
 def recorded_events(folder: Path = RECORDED) -> list[Json]:
