@@ -1,7 +1,8 @@
 """A newcomer's walk: README and its questions, an empty home, the real client and packages.
 
-What stands in README's boxes is run as it stands there, and every command that its text names is
-walked below; a command that README names and nobody walks fails here.
+What stands in README's boxes is run as it stands there, but the demo, which has a test of its own
+(tests/cli/test_run_demo.py). Every command that the text names is walked below, the first ones as
+programs; a command that README names and nobody walks fails here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -16,8 +18,10 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from command_line import run_here
 from e2e.harness.home import Home, client_path, clone
 from e2e.harness.script import Script
+from waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -33,6 +37,15 @@ NAMED = {
 
 DECISION = "We decided to use PostgreSQL for the analytics DB because we need window functions."
 QUESTION = "Which database should the analytics service talk to?"
+USERS_SETTINGS = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "env": {"EDITOR": "vi"},
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
+}
+# About 15 s on an idle machine; it goes on after the session that began it.
+INSTALLING_S = 200
+# How many commands of the walk are processes of their own; the others run in this one.
+AS_PROGRAMS = 3
 # The command as README has it, its exit code, and words of what it says.
 WALK = (
     ('memory-fabric recall "why PostgreSQL"', 0, "window functions"),
@@ -74,6 +87,8 @@ class Newcomer:
     def __init__(self, home: Home, folder: Path) -> None:
         self.home = home
         self.clone = clone(folder / "memory-fabric")
+        home.config.mkdir()
+        (home.config / "settings.json").write_text(json.dumps(USERS_SETTINGS), encoding="utf-8")
         programs = folder / "programs"
         programs.mkdir()
         (programs / "claude").symlink_to(client_path())
@@ -148,10 +163,7 @@ def test_every_command_in_the_readme_is_tested() -> None:
 
 def test_the_commands_of_the_readme_work_in_order(newcomer: Newcomer) -> None:
     home = newcomer.home
-    demo, install, prove, _checks = BOXES
-
-    told = newcomer.types(demo, newcomer.clone)
-    assert told.returncode == 0 and told.stdout.count("✓") == 8, told.stdout
+    _demo, install, prove, _checks = BOXES
 
     installed = newcomer.types(install, newcomer.clone)
     assert installed.returncode == 0, installed.stdout
@@ -160,10 +172,14 @@ def test_the_commands_of_the_readme_work_in_order(newcomer: Newcomer) -> None:
     home.session(Script(prompts=(DECISION,)))
     [first, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
     assert "window functions" in first
+    until(
+        lambda: home.installed,
+        "the first session has installed the packages",
+        give_up_s=INSTALLING_S,
+    )
 
     proven = newcomer.types(prove, newcomer.clone)
     assert proven.returncode == 0, proven.stdout
-    assert home.installed
 
     linked = newcomer.types(f"bin/{LINK}", newcomer.clone)
     assert linked.returncode == 0, linked.stdout
@@ -174,16 +190,22 @@ def test_the_commands_of_the_readme_work_in_order(newcomer: Newcomer) -> None:
 
     recalled = newcomer.types("memory-fabric recall --json PostgreSQL", home.project)
     id_ = json.loads(recalled.stdout)["results"][0]["id"].partition(":")[2]
-    for command, code, words in WALK:
+    for number, (command, code, words) in enumerate(WALK):
         meant = command.replace("ID", id_).replace("path/to/", "")
-        done = newcomer.types(meant, home.project)
-        assert done.returncode == code, f"{command}: {done.stdout}"
-        assert words in done.stdout, f"{command}: {done.stdout}"
+        if number < AS_PROGRAMS:
+            typed = newcomer.types(meant, home.project)
+            status, told = typed.returncode, typed.stdout
+        else:
+            done = run_here(shlex.split(meant)[1:], newcomer.environ, home.project)
+            status, told = done.status, done.out + done.err
+        assert status == code, f"{command}: {told}"
+        assert words in told, f"{command}: {told}"
 
     last_words = newcomer.leaves()
     for command in re.findall(r"claude plugin .*memory-fabric", last_words):
         gone = newcomer.types(command, home.project)
         assert gone.returncode == 0, gone.stdout
-    assert home.settings() == {"enabledPlugins": {}, "extraKnownMarketplaces": {}}
+    left_by_the_client: dict[str, object] = {"enabledPlugins": {}, "extraKnownMarketplaces": {}}
+    assert home.settings() == {**USERS_SETTINGS, **left_by_the_client}
     assert list(home.memory.glob("projects/*/graph.db"))
     assert not (home.path / ".local/bin/memory-fabric").is_symlink()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from command_line import run_here
 from e2e.harness.home import ATTENDED, REPOSITORY, passed_on, path_without_our_own_venv
 from e2e.harness.loopback import Handler, Loopback
 from memory_fabric.clients.hook_files import BEGIN
@@ -22,7 +23,6 @@ from memory_fabric.hooks.table import PATIENCE
 PACKAGES = REPOSITORY / "tests/e2e/other-clients/node_modules"
 CODEX = PACKAGES / "@openai/codex/bin/codex.js"
 QWEN = PACKAGES / "@qwen-code/qwen-code/cli-entry.js"
-PROGRAM = REPOSITORY / "bin/memory-fabric"
 PATIENCE_S = 180
 # A rule that is said and noted in one session, a question about it, and a rule about files.
 RULE = "The analytics service must use PostgreSQL because it handles our query load"
@@ -118,8 +118,10 @@ class Machine:
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def fabric(self, *words: str) -> str:
-        """Run a command of this checkout in the project; its output."""
-        return self._run([str(PROGRAM), *words], self.environ)
+        """Run a command of this checkout in the project, in this process; its output."""
+        done = run_here(words, self.environ, self.project)
+        assert done.status == 0, done.out + done.err
+        return done.out
 
     def codex(self, prompt: str, *turns: Turn, trusted: bool = True) -> Session:
         """Run one prompt in Codex; the model says these turns, then "OK."."""
