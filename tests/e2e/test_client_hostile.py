@@ -14,6 +14,7 @@ from e2e.harness.home import Home
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script
 from e2e.harness.tiers import Row, files_holding, notes_path, rows, tiers
+from simulated_client import SimulatedClient
 
 pytestmark = pytest.mark.e2e
 
@@ -169,6 +170,15 @@ def test_settings_of_a_repository_do_not_redirect_memory_md(visited: Visited) ->
     assert "PostgreSQL" in notes_path(visited.home).read_text("utf-8")
 
 
+def folder_led_away(project: Path, outside: Path) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude/memory").symlink_to(outside, target_is_directory=True)
+
+
+def client_folder_led_away(project: Path, outside: Path) -> None:
+    (project / ".claude").symlink_to(outside, target_is_directory=True)
+
+
 def files_led_away(project: Path, outside: Path) -> None:
     folder = project / ".claude/memory"
     folder.mkdir(parents=True)
@@ -196,3 +206,20 @@ def test_nothing_is_written_through_symlinks_of_a_repository(home: Home) -> None
     assert "PostgreSQL" in notes_path(home).read_text("utf-8")
     kept = home.config.glob("memory-fabric/projects/*/local/decisions.jsonl")
     assert [OWN.partition(" because")[0] in path.read_text("utf-8") for path in kept] == [True]
+
+
+@pytest.mark.parametrize("lead_away", [folder_led_away, client_folder_led_away])
+def test_nothing_is_written_through_a_folder_of_a_repository_that_is_a_symlink(
+    tmp_path: Path, lead_away: Callable[[Path, Path], None]
+) -> None:
+    client, outside = SimulatedClient(tmp_path), tmp_path / "outside"
+    outside.mkdir()
+    lead_away(client.project, outside)
+
+    client.note("decision", OWN)
+    client.fire("SessionEnd", reason="other")
+
+    assert snapshot(outside) == {}
+    assert [record.what for record in client.records()] == [OWN.rstrip(".")]
+    [kept] = client.fabric_home.glob("projects/*/local/decisions.jsonl")
+    assert "PostgreSQL" in kept.read_text("utf-8")
