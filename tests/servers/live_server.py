@@ -117,6 +117,21 @@ class LiveServer:
         connection.sendall(live_client.REQUEST + sizes + head + event)
         return connection, connection.recv(1)
 
+    def answered(self, event: bytes) -> bytes:
+        """The reply to an event that this process hands over as a hook does, which takes longer."""
+        connection, first = self.begun(event)
+        try:
+            assert first == live_client.ACCEPTED, first
+            live_client.received(connection, 1)
+            connection.sendall(live_client.GO)
+            length = live_client.received(connection, live_client.LENGTH_BYTES)
+            reply = live_client.received(connection, int.from_bytes(length, "big"))
+            connection.sendall(live_client.PRINTED)
+            assert live_client.received(connection, 1) == live_client.DONE
+        finally:
+            connection.close()
+        return reply
+
     def ways(self) -> str:
         """How the hooks were answered so far, a letter each."""
         path = self.folder / "ways"

@@ -31,7 +31,7 @@ from replay.hook_runner import ROOT, HookResult, HookRunner, recordings
 from replay.replies import REPLIES, World, settled
 from replay.ways import in_process
 from servers.live_server import LiveServer, patient
-from thorough import stride
+from thorough import IS_THOROUGH
 
 STATED = "We decided to use PostgreSQL for the orders of the shop because it is simpler."
 QUESTION = "Which database holds the orders of the shop?"
@@ -46,11 +46,24 @@ def hooks(tmp_path: Path) -> HookRunner:
     return made
 
 
-@pytest.fixture
-def server(hooks: HookRunner) -> Iterator[LiveServer]:
+@pytest.fixture(scope="module")
+def patient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of a user whose hooks name the memory that they belong to; no test ends it."""
+    hooks = HookRunner(tmp_path_factory.mktemp("patient"))
     # Below the time after which a hook asks no more.
     with LiveServer(hooks.environ, command=patient(turn_s=0.2)) as made:
         yield made
+
+
+@pytest.fixture
+def server(hooks: HookRunner, patient_server: LiveServer) -> Iterator[LiveServer]:
+    """The server of the hooks, which has answered none yet."""
+    answered_by(patient_server, hooks)
+    patient_server.environ = dict(hooks.environ)
+    for left in (*patient_server.folder.glob("*.hung"), *patient_server.folder.glob("ways")):
+        left.unlink()
+    yield patient_server
+    patient_server.signal(signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +202,10 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, l
 
 
 # Each event and each point, even where not every pair.
-@pytest.mark.parametrize(("name", "point"), list(product(EVENTS, KILLED_AT))[:: stride()])
+STRIDE = 1 if IS_THOROUGH else 5
+
+
+@pytest.mark.parametrize(("name", "point"), list(product(EVENTS, KILLED_AT))[::STRIDE])
 def test_killing_the_server_at_any_point_neither_loses_nor_repeats_an_event(
     tmp_path: Path, unharmed: dict[str, tuple[Any, list[str]]], name: str, point: str
 ) -> None:
@@ -526,14 +542,19 @@ def test_many_events_leak_no_memory_or_files(hooks: HookRunner, server: LiveServ
 
     def fire(count: int) -> None:
         for number in range(count):
-            hooks.say(f"Why is shelf {number} of the shop red?", f"s{number % 7}")
-            hooks.run({"hook_event_name": "SessionEnd", "session_id": f"s{number % 7}"})
+            session = {"session_id": f"s{number % 7}"}
+            asked = {"prompt": f"Why is shelf {number} of the shop red?", **session}
+            for event in (
+                {"hook_event_name": "UserPromptSubmit", **asked},
+                {"hook_event_name": "SessionEnd", **session},
+            ):
+                server.answered(json.dumps(event).encode())
 
     fire(40)
     resident, opened = state()
     fire(60)
 
-    assert server.ways().count("W") >= 190
+    waiting.until(lambda: server.ways() == "W" * 200)
     later, still_open = state()
     assert later - resident < 4 << 20 and still_open <= opened + 2
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
@@ -567,13 +588,18 @@ def test_status_reports_how_many_hooks_the_server_answered(tmp_path: Path) -> No
     shell = Shell(tmp_path)
     folder = shell.memory / "live"
     folder.mkdir(parents=True)
-    (folder / "ways").write_text("WWWWNNBD")
+    ways = folder / "ways"
+    ways.write_text("WWWWNNBD")
 
     told = shell.run("status").out
     known = shell.run("status", "--json").json["hooks"]
 
     assert "answered 4 of the latest 7 hook events" in " ".join(told.split())
     assert known["by_server"] == 4 and sum(known["by_processes_of_their_own"].values()) == 3
-    for _ in range(live_client.MAX_WAYS_BYTES + 5):
+    ways.write_text("W" * (live_client.MAX_WAYS_BYTES - 2))
+    sizes = []
+    for _ in range(5):
         live_client.note(os.fsencode(folder), b"W")
-    assert (folder / "ways").stat().st_size < 100
+        sizes.append(ways.stat().st_size)
+    most = live_client.MAX_WAYS_BYTES
+    assert sizes == [most - 1, most, 0, 1, 2]
