@@ -33,7 +33,7 @@ from memory_fabric.sharing.team.ties import GIT, USER, Outcome, Tie
 from team_log.cluster import SPACE
 from team_log.comparison import Found, Truth
 from team_log.machines import KILLED_WITHIN_S, Interrupted, Machine, Steps
-from team_log.rounds import DAY_S, PASSES, Rounds
+from team_log.rounds import DAY_S, PASSES, SERVER_EVERY, Rounds
 from team_log.rounds import USER as BY_USER
 
 # How far the clock of each machine is off.
@@ -269,10 +269,10 @@ class GitRounds(Rounds):
         self.counts["repository made again"] += 1
 
 
-def run(folder: str, rounds: int, seed: int) -> Found:
-    """Run random rounds."""
+def run(folder: str, rounds: int, seed: int, server_every: int = SERVER_EVERY) -> Found:
+    """Run random rounds, with at least so many between two events of the repository."""
     made = GitRounds(os.path.realpath(folder), seed)
     try:
-        return made.run(rounds)
+        return made.run(rounds, server_every)
     finally:
         made.close()

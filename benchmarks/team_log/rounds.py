@@ -123,9 +123,9 @@ class Rounds:
         }
         self._server_events = (self._save, self._set_back, self._crash, self._move)
 
-    def run(self, rounds: int) -> Found:
+    def run(self, rounds: int, server_every: int = SERVER_EVERY) -> Found:
         """Run so many rounds, then let everybody exchange in peace, and compare."""
-        every = max(SERVER_EVERY, rounds // 10)
+        every = max(server_every, rounds // 10)
         for _ in range(rounds):
             self._number += 1
             self._round()

@@ -15,12 +15,13 @@ from team_log import git_rounds
 from thorough import IS_THOROUGH
 
 # Enough for a repository that is saved, set back, rewritten and made again.
-ROUNDS = 400 if IS_THOROUGH else 125
+ROUNDS = 400 if IS_THOROUGH else 45
+REPOSITORY_EVERY = 10
 SEED = 20
 
 
 def test_after_random_faults_all_machines_have_the_same_rows_and_lack_none(tmp_path: Path) -> None:
-    found = git_rounds.run(str(tmp_path), ROUNDS, SEED)
+    found = git_rounds.run(str(tmp_path), ROUNDS, SEED, REPOSITORY_EVERY)
 
     assert found.missing == ()
     assert found.differing == ()
