@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PRELOADED = (
@@ -109,7 +110,8 @@ def _fork_forever(connection: socket.socket) -> None:
     signal.set_wakeup_fd(waking)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     while True:
-        ready, _, _ = select.select([connection, woken], [], [])
+        watched: list[Any] = [connection, woken]
+        ready, _, _ = select.select(watched, [], [])
         if woken in ready:
             os.read(woken, MAX_REQUEST_BYTES)
             _tell_ended(statuses)
@@ -121,7 +123,8 @@ def _fork_forever(connection: socket.socket) -> None:
         process = os.fork()
         if not process:
             connection.close()
-            _become(*json.loads(request), files)
+            words, environ, folder = json.loads(request)
+            _become(words, environ, folder, files)
             return
         stdout, stderr, statuses[process] = files
         os.close(stdout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -29,7 +29,7 @@ VIEWS = {
     "entity": "#/entity/orders-api",
     "status": "#/status",
 }
-WIDE = {"viewport": {"width": 1280, "height": 900}}
+WIDE: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,9 @@ def violations(page: Page) -> list[str]:
     In the light theme all its rules are asked, in the dark one those about colours.
     """
     found: list[str] = []
-    for theme, rules in (("dark", COLOURS), ("light", LEVELS)):
+    themes: list[tuple[Literal["dark", "light"], list[str]]]
+    themes = [("dark", COLOURS), ("light", LEVELS)]
+    for theme, rules in themes:
         page.emulate_media(color_scheme=theme)
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
         wait_for_frames(page)

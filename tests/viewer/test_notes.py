@@ -69,10 +69,11 @@ def test_a_notice_disappears_after_six_seconds(visit: Visit) -> None:
 
 def test_a_notice_stays_while_the_pointer_or_the_focus_is_on_it(visit: Visit) -> None:
     page = visit()
-    for stay in (
+    stays: list[Callable[[], None]] = [
         lambda: page.locator("#outcome").hover(),
         lambda: page.locator("#outcome-undo").focus(),
-    ):
+    ]
+    for stay in stays:
         stay()
 
         page.clock.run_for(60_000)

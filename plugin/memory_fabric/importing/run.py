@@ -167,11 +167,13 @@ def store(
 
 def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
     by, settings = items.provenance(memory), memory.settings
-    stamp = {"author": settings.author, "origin": settings.origin}
     # Records are stored before relations; they create the entities with the source's types.
     steps: list[tuple[Database | None, list[tuple[str, dict[str, Any]]]]] = []
     for database, some in _chunks(memory, part.records, create=True):
-        objects = (records.as_object(record._replace(**stamp)) for record in some)
+        objects = (
+            records.as_object(record._replace(author=settings.author, origin=settings.origin))
+            for record in some
+        )
         steps.append((database, [("remember", {"record": o, "past": True}) for o in objects]))
     if part.relations:
         database = memory.database("project" if memory.project else "user", create=True)

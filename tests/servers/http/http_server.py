@@ -130,7 +130,7 @@ class Serving:
         """End the server with a signal; return its exit code and standard error."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=GIVE_UP_S)
-        return self.process.returncode, errors
+        return self.process.wait(), errors
 
 
 @contextmanager

@@ -125,13 +125,13 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
     if loaded.forgotten:
         names = ", ".join(loaded.forgotten[:MAX_SHOWN])
         show.line(f"Left out, because forgotten earlier: {names}.")
-    bad, place = imported.bad, imported.set_aside
-    if bad:
+    if imported.bad:
+        place = imported.set_aside
         fate = f"were set aside in {place}" if place else "could not be read"
-        show.warn(f"{len(bad)} lines {fate}:")
-        show.warn_all(f"line {line.number}: {line.because}" for line in bad[:MAX_SHOWN])
-        if len(bad) > MAX_SHOWN:
-            show.warn(f"and {len(bad) - MAX_SHOWN} more")
+        show.warn(f"{len(imported.bad)} lines {fate}:")
+        show.warn_all(f"line {line.number}: {line.because}" for line in imported.bad[:MAX_SHOWN])
+        if len(imported.bad) > MAX_SHOWN:
+            show.warn(f"and {len(imported.bad) - MAX_SHOWN} more")
     show.warn_all(memory.failures)
     return code
 
