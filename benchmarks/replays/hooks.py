@@ -223,7 +223,7 @@ class Hooks:
         python = packages.base_interpreter()
         with open(os.path.join(data, "interpreter"), "w", encoding="utf-8") as file:
             file.write(python + "\n")
-        folder = packages.environment_folder(data, self._plugin)
+        folder = packages.folder_of("env", data, self._plugin)
         if folder:
             os.makedirs(os.path.join(folder, "bin"))
             os.symlink(python, os.path.join(folder, "bin", "python"))

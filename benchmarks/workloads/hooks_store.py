@@ -159,7 +159,7 @@ def _look_installed(data_dir: str) -> None:
     """Stand in for the server's environment: an installation beside the clock would be measured."""
     from memory_fabric.setup import packages
 
-    environment = packages.environment_folder(data_dir, ROOT)
+    environment = packages.folder_of("env", data_dir, ROOT)
     if environment:
         os.makedirs(os.path.join(environment, "bin"))
         os.symlink(interpreter(), os.path.join(environment, "bin", "python"))

@@ -113,8 +113,8 @@ def look_installed(data: str) -> str:
     python = packages.base_interpreter()
     with open(os.path.join(data, "interpreter"), "w", encoding="utf-8") as file:
         file.write(python + "\n")
-    folder = packages.environment_folder(data, PLUGIN)
-    if folder is None:
+    folder = packages.folder_of("env", data, PLUGIN)
+    if not folder:
         sys.exit(f"{packages.lock_file(PLUGIN)} cannot be read: is {PLUGIN} a whole clone?")
     os.makedirs(os.path.join(folder, "bin"))
     os.symlink(python, packages.python_in(folder))

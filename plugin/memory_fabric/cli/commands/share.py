@@ -110,8 +110,7 @@ def _lines(
         if action == "off":
             yield "Records of others are not read any more; your new records stay on this machine."
     if is_shared and action == "on":
-        names = (memory.settings.author, memory.settings.origin)
-        who = " on ".join(name for name in names if name)
+        who = " on ".join(filter(None, (memory.settings.author, memory.settings.origin)))
         yield (
             "Once you commit it, every reader of the repository sees all records of scope team, "
             f"earlier ones too, with your name and machine ({who or 'none'}), reasons and times; "
