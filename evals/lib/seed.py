@@ -115,7 +115,7 @@ def look_installed(data: str) -> str:
         file.write(python + "\n")
     folder = packages.folder_of("env", data, PLUGIN)
     if not folder:
-        sys.exit(f"{packages.lock_file(PLUGIN)} cannot be read: is {PLUGIN} a whole clone?")
+        sys.exit(f"{packages.lock_file('env', PLUGIN)} cannot be read: is {PLUGIN} a whole clone?")
     os.makedirs(os.path.join(folder, "bin"))
     os.symlink(python, packages.python_in(folder))
     with open(os.path.join(folder, packages.MARKER), "w", encoding="utf-8"):
