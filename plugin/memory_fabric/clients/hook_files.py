@@ -107,11 +107,9 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
     """Return the changes that add hooks and, with `mcp`, the server. Raises BadInput, OSError."""
     if client == OPENCODE:
-        source = (
-            files.read_text(os.path.join(os.path.dirname(__file__), "opencode_plugin.js")) or ""
-        )
+        source = files.read_text(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"))
         place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
-        return [set_up.with_file(path, source.replace("@LAUNCHER@", place), root)]
+        return [set_up.with_file(path, (source or "").replace("@LAUNCHER@", place), root)]
     file, groups = FILES[client], hooks(client, root)
     has_server = mcp and file.has_server
     own = set_up.with_hooks(home, path, root, groups, has_version=file.flat, has_server=has_server)
@@ -134,11 +132,8 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
     mark = Mark(path, set_up.CODEX, server["command"])
-
-    def put(done: Edited) -> Edited:
-        return done.then(Edit(len(done.text), "", block))
-
-    return [own, set_up.added(bare, put, mark, empty="")]
+    add = set_up.added(bare, lambda d: d.then(Edit(len(d.text), "", block)), mark, empty="")
+    return [own, add]
 
 
 def removals(client: str, home: str, path: str, root: str) -> list[Change]:

@@ -74,7 +74,10 @@ class Edited(NamedTuple):
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value at the path `names` unless it exists; create missing objects. Raises BadInput."""
+    """Add a value at the path `names`, and create missing objects. Raises BadInput.
+
+    If the path exists already, the items of a list are appended; any other value is not added.
+    """
     container = read(done.text, path)
     for depth, name in enumerate(names):
         _need(container, dict, ".".join(names[:depth]) or "the file", done.text, path)
@@ -84,22 +87,18 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
                 value = {inner: value}
             return done.then(inserted(done.text, container, value, name))
         container = part
+    for item in value if isinstance(value, list) else ():
+        listed = read(done.text, path).member(*names)
+        assert listed is not None
+        _need(listed, list, ".".join(names), done.text, path)
+        done = done.then(inserted(done.text, listed, item))
     return done
 
 
 def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edited:
     """Append memory-fabric's hooks. Raises BadInput if the text is not a settings file."""
-    if read(done.text, path).member(HOOKS) is None:
-        return with_member(done, path, (HOOKS,), dict(groups))
     for event, ours in groups.items():
-        if read(done.text, path).member(HOOKS, event) is None:
-            done = with_member(done, path, (HOOKS, event), ours)
-            continue
-        for group in ours:
-            listed = read(done.text, path).member(HOOKS, event)
-            assert listed is not None
-            _need(listed, list, f"hooks.{event}", done.text, path)
-            done = done.then(inserted(done.text, listed, group))
+        done = with_member(done, path, (HOOKS, event), ours)
     return done
 
 

@@ -214,9 +214,11 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
 def apply(home: str, change: Change) -> None:
     """Write a change. Raises StoreUnavailable if the file has changed, OSError, TimeoutError."""
     path, mark = change.path, change.mark
+    text = f"{path} was changed meanwhile and was left as it is."
+    changed = StoreUnavailable(path, text, remedy="Try again.")
     with files.Locked(files.lock_path(home, path)):
         if _bytes_of(path) != change.before:
-            raise _changed(path)
+            raise changed
         made = _missing_folders(os.path.dirname(path))
         if mark:
             # The marks of other files may list the folders around this file.
@@ -229,17 +231,17 @@ def apply(home: str, change: Change) -> None:
         else:
             if mark and not change.restores:
                 # The mark is saved first, so that an interrupted write can be undone.
-                _rewrite(home, lambda other: other != noted, noted)
-            _make_folders(os.path.dirname(path))
+                _note(home, path, noted, keeps=True)
+            os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
             if not files.write_atomic(
                 path, change.after, still=lambda: _bytes_of(path) == change.before
             ):
-                raise _changed(path)
+                raise changed
     if mark is None or change.restores or change.after is None:
-        _forget(home, path)
+        _note(home, path)
         _remove_empty(mark.folders if mark and change.after is None else ())
     else:
-        _remember(home, noted)
+        _note(home, path, noted)
 
 
 def text_of(contents: bytes, path: str) -> str:
@@ -267,11 +269,6 @@ def _checksum(contents: bytes) -> str:
     return hashlib.sha256(contents).hexdigest()
 
 
-def _changed(path: str) -> StoreUnavailable:
-    text = f"{path} was changed meanwhile and was left as it is."
-    return StoreUnavailable(path, text, remedy="Try again.")
-
-
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
     """Link to the command from `folder`; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
@@ -287,10 +284,11 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
         if os.readlink(path) == target:
             return path, False
         os.unlink(path)
-    made = _make_folders(folder)
+    made = _missing_folders(folder)
+    os.makedirs(folder, 0o755, exist_ok=True)
     os.symlink(target, path)
     before = [name for mark in _marks_of(home, path)[:1] for name in mark.folders]
-    _remember(home, Mark(path, LINK, target, folders=(*before, *made)))
+    _note(home, path, Mark(path, LINK, target, folders=(*before, *made)))
     return path, True
 
 
@@ -298,11 +296,11 @@ def without_link(home: str, path: str) -> None:
     """Delete the link, and folders created for it. Raises NotFound, BadInput, OSError."""
     marks = _marks_of(home, path)
     if not os.path.lexists(path):
-        _forget(home, path)
+        _note(home, path)
         raise NotFound(path, f"There is no {path}.", remedy="Name its folder with --bin.")
     _expect_ours(home, path, "Remove it yourself.")
     os.unlink(path)
-    _forget(home, path)
+    _note(home, path)
     _remove_empty(marks[0].folders if marks else ())
 
 
@@ -344,23 +342,6 @@ def _commands_of(home: str, path: str) -> list[str]:
     return [mark.command for mark in _marks_of(home, path)]
 
 
-def _remember(home: str, mark: Mark) -> None:
-    """Save a mark in place of all other marks of its path. Raises OSError, TimeoutError."""
-    _rewrite(home, lambda other: not other.is_of(mark.path), mark)
-
-
-def _forget(home: str, path: str) -> None:
-    if _marks_of(home, path):
-        _rewrite(home, lambda other: not other.is_of(path))
-
-
-def _make_folders(folder: str) -> list[str]:
-    missing = _missing_folders(folder)
-    for name in missing:
-        os.mkdir(name, 0o755)
-    return missing
-
-
 def _missing_folders(folder: str) -> list[str]:
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
@@ -375,9 +356,12 @@ def _remove_empty(folders: tuple[str, ...]) -> None:
             os.rmdir(folder)
 
 
-def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
+def _note(home: str, path: str, *new: Mark, keeps: bool = False) -> None:
+    """Save new marks of a path in the manifest, in place of its others unless `keeps`."""
+    if not new and not _marks_of(home, path):
+        return
     note = os.path.join(home, NOTE)
     with files.Locked(note + ".lock"):
-        every = (*filter(stays, marks(home)), *new)
-        rows = [{**m._asdict(), "edits": [e._asdict() for e in m.edits]} for m in every]
+        old = (m for m in marks(home) if m not in new and (keeps or not m.is_of(path)))
+        rows = [{**m._asdict(), "edits": [e._asdict() for e in m.edits]} for m in (*old, *new)]
         files.write_atomic(note, files.pretty_json({"marks": rows}))
