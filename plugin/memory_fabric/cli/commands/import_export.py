@@ -22,6 +22,7 @@ from memory_fabric.ids import timestamp
 from memory_fabric.importing import instructions, page_restore, run, runs, sources
 from memory_fabric.importing import page as pages
 from memory_fabric.importing.items import MAX_EXAMPLES, SOURCE, TRUST, Here, here_of
+from memory_fabric.importing.sources import Source
 from memory_fabric.models import IMPORTED, Provenance, shown_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store import files
@@ -161,12 +162,7 @@ def _show_places(as_json: bool) -> int:
 
 
 def _import_from(
-    chosen: Sequence[tuple[sources.Source, str]],
-    *,
-    every: bool,
-    dry_run: bool,
-    as_json: bool,
-    yes: bool,
+    chosen: Sequence[tuple[Source, str]], *, every: bool, dry_run: bool, as_json: bool, yes: bool
 ) -> int:
     """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 

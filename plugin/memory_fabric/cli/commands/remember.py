@@ -203,12 +203,7 @@ def _completed(memory: Memory, stated: Record) -> Record:
 
 
 def _confirm(
-    memory: Memory,
-    stored: Record,
-    repeated: bool,
-    left_out: int,
-    lacks_lesson: bool,
-    as_json: bool,
+    memory: Memory, stored: Record, repeated: bool, left_out: int, lacks_lesson: bool, as_json: bool
 ) -> None:
     """Print what was stored, and facts about it that the user should know."""
     rows = graph_rows(memory, stored, repeated=repeated)

@@ -124,10 +124,7 @@ def _status(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
         machines, error = 0, ""
         lock = ties.lock_path(memory.settings.home, tie.key, ties.SYNC)
         try:
-            with (
-                files.Locked(lock, WAIT_S),
-                exchanging.connected(memory, tie) as exchange,
-            ):
+            with files.Locked(lock, WAIT_S), exchanging.connected(memory, tie) as exchange:
                 exchange.look()
                 machines = exchange.server.members
         except (FabricError, TimeoutError) as unreachable:
