@@ -22,27 +22,25 @@ CURSOR_EVENTS = (
 
 def _client(key: str, name: str) -> Client:
     client = Client(key, name, "The assistant", memory_file="", transcripts="", has_skills=False)
-    return client._replace(mark={CLIENT: key}, instructions=("AGENTS.md",))
+    return client._replace(mark={CLIENT: key}, instructions=("AGENTS.md",), summarises=False)
 
 
 CLIENTS: Mapping[str, Client] = {
     client.key: client
     for client in (
         CLAUDE_CODE,
-        # Codex allows no additional keys, no question before a tool call, and no text for its
-        # summariser. `apply_patch` counts as an edit of the files in the patch.
+        # Codex allows no additional keys and no question before a tool call; `apply_patch` counts
+        # as an edit of the files in the patch.
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},
             asks=False,
-            summarises=False,
             project_variable="",
             instructions=("AGENTS.override.md", "AGENTS.md", "~/.codex/AGENTS.md"),
         ),
         _client("qwen", "Qwen Code")._replace(
             transcripts="qwen",
             tools=GEMINI_TOOLS,
-            summarises=False,
             project_variable="QWEN_PROJECT_DIR",
             instructions=("QWEN.md", "AGENTS.md", "~/.qwen/QWEN.md", "~/.qwen/AGENTS.md"),
         ),
@@ -54,7 +52,6 @@ CLIENTS: Mapping[str, Client] = {
             fields={"prompt_response": "last_assistant_message"},
             form="gemini",
             asks=False,
-            summarises=False,
             unheard=frozenset(("PreToolUse",)),
             project_variable="GEMINI_PROJECT_DIR",
             instructions=("GEMINI.md", "~/.gemini/GEMINI.md"),
@@ -67,7 +64,6 @@ CLIENTS: Mapping[str, Client] = {
             | {"error_message": "error", "tool_output": "tool_response"},
             form="cursor",
             asks=False,
-            summarises=False,
             unheard=frozenset(("UserPromptSubmit", "PreToolUse", "SubagentStart")),
             project_variable="CURSOR_PROJECT_DIR",
             instructions=(".cursor/rules/*", ".cursorrules", "AGENTS.md"),
@@ -75,12 +71,10 @@ CLIENTS: Mapping[str, Client] = {
         _client("factory", "Factory")._replace(
             transcripts=CLAUDE_CODE.transcripts,
             tools={"Execute": "Bash", "Create": "Write"},
-            summarises=False,
             project_variable="FACTORY_PROJECT_DIR",
         ),
         _client("codebuddy", "CodeBuddy")._replace(
             transcripts=CLAUDE_CODE.transcripts,
-            summarises=False,
             project_variable="CODEBUDDY_PROJECT_DIR",
             instructions=("CODEBUDDY.md", "AGENTS.md"),
         ),
@@ -88,7 +82,6 @@ CLIENTS: Mapping[str, Client] = {
         _client("opencode", "OpenCode")._replace(
             tools={"bash": "Bash", "edit": "Edit", "write": "Write", "task": "Task"},
             asks=False,
-            summarises=False,
             project_variable="",
         ),
     )
@@ -105,4 +98,4 @@ def name_in(evidence: Mapping[str, object]) -> str:
 
 def client_of(key: str) -> Client:
     """Return the client with this key; an unknown client is assumed to work like Claude Code."""
-    return CLIENTS.get(key) or _client(key, key)
+    return CLIENTS.get(key) or _client(key, key)._replace(summarises=True)

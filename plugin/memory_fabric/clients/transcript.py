@@ -121,10 +121,8 @@ def is_clients_own(settings: Settings, path: str) -> bool:
     """Return False if the client is Claude Code and a path is not in its transcript folder."""
     if settings.client != CLAUDE_CODE:
         return True
-    root, norms = (
-        os.path.join(settings.config_dir, "projects"),
-        (os.path.normpath, os.path.realpath),
-    )
+    root = os.path.join(settings.config_dir, "projects")
+    norms = (os.path.normpath, os.path.realpath)
     return "\0" not in path and any(n(path).startswith(n(root) + os.sep) for n in norms)
 
 

@@ -136,10 +136,7 @@ class Sandbox:
     def log(self) -> list[str]:
         """Return the lines of the log that hooks write in this sandbox."""
         path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
-        if not os.path.exists(path):
-            return []
-        with open(path, encoding="utf-8") as lines:
-            return lines.read().splitlines()
+        return (files.read_text(path) or "").splitlines()
 
     @contextmanager
     def without_installing(self) -> Iterator[None]:

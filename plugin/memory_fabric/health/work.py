@@ -191,12 +191,6 @@ def spooled(sight: Sight) -> Finding:
     return fine(_describe_waiting(backlog, sight.now_s) if backlog.waiting else "nothing waits")
 
 
-def forwarding_as_json(settings: Settings) -> dict[str, Any]:
-    """Return the receiver and the items that wait to be forwarded, as a dict for JSON."""
-    backlog = spool.backlog(settings.home, settings.forward_url)
-    return {"to": settings.forward_url, **backlog._asdict(), "elsewhere": list(backlog.elsewhere)}
-
-
 def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: float) -> list[Message]:
     messages = []
     if backlog.waiting:
@@ -396,10 +390,3 @@ def clients_of(sessions: Sequence[past_sessions.Session]) -> str:
     count = Counter(CLIENTS[session.transcript.client].name for session in sessions)
     is_one = len(count) == 1
     return ", ".join(name if is_one else f"{name} ({number})" for name, number in count.items())
-
-
-def transcripts_as_json(sessions: Sequence[past_sessions.Session], now_s: float) -> dict[str, Any]:
-    """Return past sessions as a dict for JSON; only projects with unread sessions are listed."""
-    unread = dict.fromkeys(s.place.name for s in past_sessions.to_read(sessions))
-    fields = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
-    return {name: value for name, value in fields.items() if name != "projects"}

@@ -25,6 +25,7 @@ from memory_fabric.sharing.team import ties
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queries import counts
+from memory_fabric.store.queues import spool
 from memory_fabric.text import many
 
 TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
@@ -59,8 +60,12 @@ def status(as_json: bool = AS_JSON) -> int:
             value |= show.fields(settings, "home reads writes") | {"sharing": _sharing(memory)}
             value |= {"intake": work.ingested(memory)._asdict()}
             value |= {"unread_sentences": counts.unread(memory)}
-            value |= {"forwarding": work.forwarding_as_json(settings)}
-            value |= {"transcripts": work.transcripts_as_json(sessions, now_s)}
+            backlog = spool.backlog(settings.home, settings.forward_url)
+            value |= {"forwarding": {"to": settings.forward_url, **backlog._asdict()}}
+            unread = dict.fromkeys(s.place.name for s in past_sessions.to_read(sessions))
+            past = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
+            del past["projects"]
+            value |= {"transcripts": past}
             value |= {"team": [report.as_json() for report in reports]}
             value |= {"hooks": {"by_server": by_server, "by_processes_of_their_own": others}}
             value |= {"out_of_time": work.late(memory)}

@@ -232,8 +232,7 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     decisions = tuple(map(without_secrets, ingest.key_decisions))
     ingest = ingest._replace(session_summary=summary, key_decisions=decisions)
     if as_json:
-        fields = ingest._asdict() | {"key_decisions": list(ingest.key_decisions)}
-        return show.json_out(_text_as_json(text) | {"ingest": fields})
+        return show.json_out(_text_as_json(text) | {"ingest": ingest._asdict()})
     about = {"id": text.id, "state": text.state, "came": text.created_at, "ended": text.ended_at}
     about |= {"attempts": str(text.attempts), "error": text.error, "domain": text.domain}
     about |= {"from": ingest.source_model, "session": ingest.session_id, "project": ingest.project}
@@ -270,4 +269,4 @@ def _row_of_text(text: QueuedText) -> tuple[Any, ...]:
 
 
 def _text_as_json(text: QueuedText) -> dict[str, Any]:
-    return text._asdict() | {"short_id": short_id(text.id), "records": list(text.records)}
+    return text._asdict() | {"short_id": short_id(text.id)}
