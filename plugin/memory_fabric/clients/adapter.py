@@ -120,8 +120,7 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
         own_names = {known: name for name, known in client.events.items()}
         own_names[FAILURE] = own_names[RESULT]
         name = own_names.get(event_name, event_name)
-        added = {"hookEventName": name, "additionalContext": fitted(context)}
-        output["hookSpecificOutput"] = added
+        output["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": fitted(context)}
     return json.dumps(output).encode("ascii") if output else b""
 
 

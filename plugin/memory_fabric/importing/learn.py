@@ -154,8 +154,7 @@ class Reading:
             # An undo or a resumed run finds the project by this entry.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
-                folders = {**run.folders, id_: folder}
-                self._save(run._replace(folders=folders, finished=finished))
+                self._save(run._replace(folders={**run.folders, id_: folder}, finished=finished))
             if id_ not in self._begun:
                 self._begun.add(id_)
                 _begin(memory, run.batch)

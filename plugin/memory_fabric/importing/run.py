@@ -74,8 +74,7 @@ def plan(
         elif not others:
             left.add(items.ELSEWHERE, item.project)
         elif os.path.isdir(item.project) and os.path.isabs(item.project):
-            folder = identity.worktree_of(os.path.realpath(item.project))
-            groups.setdefault(folder, []).append(item)
+            groups.setdefault(identity.worktree_of(os.path.realpath(item.project)), []).append(item)
         elif len(folders := others.get(name, others.get(name.split("/")[0], []))) == 1:
             groups.setdefault(folders[0], []).append(item)
         else:
@@ -228,8 +227,7 @@ def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, st
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
-    own = memory.project.id if memory.project else ""
-    places = _places(memory.settings, roots, without=own)
+    places = _places(memory.settings, roots, without=memory.project.id if memory.project else "")
     same = (root for root, names in places.items() if names & stated)
     return sorted(root for root in same if root not in here.roots)
 

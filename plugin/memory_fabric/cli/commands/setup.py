@@ -169,8 +169,7 @@ def _files(settings: Settings, place: Place | None = None, file: str = "") -> tu
     """Return the client's files of settings and MCP servers for a place; '' if unknown."""
     project = identity.worktree_of(os.path.abspath(settings.project_dir))
     if place == "project":
-        own = os.path.join(project, ".claude", "settings.json")
-        return own, os.path.join(project, ".mcp.json")
+        return os.path.join(project, ".claude", "settings.json"), os.path.join(project, ".mcp.json")
     if place == "local":
         return os.path.join(project, ".claude", "settings.local.json"), ""
     if file:

@@ -65,8 +65,7 @@ def sync(
             if what:
                 return {"leave": _leave, "status": _status}[what](memory, tied, as_json)
             results = exchanged(memory, tied, quiet=as_json)
-            value = {"exchanged": results_as_json(results)}
-            return answer(as_json, value, results=results)
+            return answer(as_json, {"exchanged": results_as_json(results)}, results=results)
         return _join(memory, what, space, words, as_json)
 
 

@@ -251,8 +251,7 @@ def adopt(
 ) -> int:
     """Make a statement of another member your own."""
     with _opened("adopt") as memory:
-        ending = f"%{id_part(id_)}"
-        theirs = memory.find_records("source = ? AND id LIKE ?", (OTHERS, ending))
+        theirs = memory.find_records("source = ? AND id LIKE ?", (OTHERS, f"%{id_part(id_)}"))
         if len(theirs) != 1:
             text = f"{many(len(theirs), 'record')} of other members fit {id_!r}."
             raise NotFound(id_, text, remedy="memory-fabric recall shows ids.")
