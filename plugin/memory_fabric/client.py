@@ -57,14 +57,10 @@ def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
     """Return the key of the client that sent an event: stated by `setup`, else shown by traits."""
     if stated := environ.get(VARIABLE):
         return stated
-    for first, second, key in FIELDS:
-        if first in raw and second in raw:
-            return key
     path = raw.get("transcript_path")
-    if isinstance(path, str):
-        name = path.replace("\\", "/").rpartition("/")[2]
-        for beginning, key in TRANSCRIPTS:
-            if name.startswith(beginning):
-                return key
+    name = path.replace("\\", "/").rpartition("/")[2] if isinstance(path, str) else ""
+    keys = [key for first, second, key in FIELDS if first in raw and second in raw]
+    keys += [key for beginning, key in TRANSCRIPTS if name.startswith(beginning)]
     signs = SIGNS if OWN_SIGN not in environ else ()
-    return next((key for variable, key in signs if variable in environ), CLAUDE_CODE.key)
+    keys += [key for variable, key in signs if variable in environ]
+    return keys[0] if keys else CLAUDE_CODE.key

@@ -16,7 +16,6 @@ MAX_PROMPT_CHARS = 64 << 10
 # A byte order mark is removed here, because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
 EMPTY = "Empty: the client ended before it sent the event."  # logged for an event without content
-
 # Tags with which prompts begin that no person typed: about ended tasks, local commands, other
 # sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name that ends with
 # a hyphen stands for all tags that begin with it.
@@ -62,9 +61,8 @@ def parse_event(data: bytes) -> Event:
 
 def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
     """Build an event from the fields in `raw`, which must have Claude Code's names."""
-    name = _text(raw, "hook_event_name")
     return Event(
-        name,
+        _text(raw, "hook_event_name"),
         session=_text(raw, "session_id"),
         cwd=_text(raw, "cwd"),
         transcript_path=_text(raw, "transcript_path"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -384,11 +385,14 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
     other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
     Path(other["transcript_path"]).write_text("")
     hooks.run({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
+    with Memory.open(read_settings(hooks.environ, {})).session_database().transaction() as c:
+        c.execute("UPDATE sessions SET seen_at = '2026-01-01' WHERE id = 'beside'")
+    capturing = {"memory_fabric.capture.remember", "memory_fabric.clients.transcript"}
 
-    modules = noted(hooks, "SessionStart").modules
+    assert noted(hooks, "SessionStart").modules & capturing == set()
 
-    assert "memory_fabric.hooks.session.catch_up" in modules
-    assert modules & {"memory_fabric.capture.remember", "memory_fabric.clients.transcript"} == set()
+    os.utime(other["transcript_path"], (0, 0))
+    assert noted(hooks, "SessionStart").modules & capturing == capturing
 
 
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(hooks: HookRunner) -> None:

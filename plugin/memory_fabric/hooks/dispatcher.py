@@ -281,8 +281,7 @@ def _replies(
             replies.append(reply)
             late += [name] if reply.again else []
     if late:
-        notice = leave(event, memory.settings, late, context.now, log)
-        replies.append(Reply(notice=notice))
+        replies.append(Reply(notice=leave(event, memory.settings, late, context.now, log)))
     return replies
 
 

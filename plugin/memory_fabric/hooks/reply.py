@@ -12,7 +12,6 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 
 CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
 NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
-
 # The client replaces a value above 10,000 UTF-16 code units with a path and a preview.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"

@@ -57,10 +57,10 @@ def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") 
 # longer for other events. Prompts are mainly limited by CPU time, because a loaded machine is slow.
 _PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
 _START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
-_EXCHANGE = " exchanges:team_exchange"
+_TEAM = " exchanges:team_exchange"
 HANDLERS: Mapping[str, Entry] = {
     "SessionStart": _entry(
-        "reads:context_loader reads:checkpoint_restore forwards:waiting_forward" + _EXCHANGE,
+        "reads:context_loader reads:checkpoint_restore forwards:waiting_forward" + _TEAM,
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
@@ -80,15 +80,13 @@ HANDLERS: Mapping[str, Entry] = {
         "hurried notes_place tells_model",
     ),
     "PostToolUse": _entry(
-        "writes:memory_bridge writes:answer_note reads:fix_inject",
-        _TOOL,
-        "notes_place tells_model",
+        "writes:memory_bridge writes:answer_note reads:fix_inject", _TOOL, "notes_place tells_model"
     ),
     "PostToolUseFailure": _entry("reads:fix_inject", _TOOL, "notes_place tells_model"),
     "SubagentStart": _entry("reads:graph_memory_inject", _PROMPT, "hurried recalls tells_model"),
     "SubagentStop": _entry("writes:agent_memory_store", _TURN, "tells_person"),
     "Stop": _entry(
-        "writes:auto_remember forwards:session_forward" + _EXCHANGE,
+        "writes:auto_remember forwards:session_forward" + _TEAM,
         _TURN,
         "shows_notices repairs reads_transcript tells_person",
     ),
@@ -97,9 +95,7 @@ HANDLERS: Mapping[str, Entry] = {
         "writes:summary_store forwards:session_forward", _TURN, "reads_transcript"
     ),
     "SessionEnd": _entry(
-        "writes:session_flush forwards:waiting_forward" + _EXCHANGE,
-        _END,
-        "repairs reads_transcript",
+        "writes:session_flush forwards:waiting_forward" + _TEAM, _END, "repairs reads_transcript"
     ),
 }
 # Tests set this variable to multiply time limits, because their hooks run on a loaded machine.

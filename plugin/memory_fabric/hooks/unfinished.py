@@ -14,7 +14,6 @@ from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
 Log = Callable[[str], None]
-
 # Notices about an event whose statements could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
@@ -116,8 +115,7 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
         return ""
     event = late.event._replace(client=client_of(late.client))
     stored = {**late.settings, "session": event.session, "client": event.client}
-    settings = settings_of(environ)._replace(**stored)
-    memory = Memory.open(settings)
+    memory = Memory.open(settings_of(environ)._replace(**stored))
     try:
         if not memory.settings.writes:
             return ""  # memory is off in that project, so the event waits

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hook_transcripts import DECISION, FOUND, age, episodes, row, stop
-from memory_fabric.hooks.session import catch_up
+from memory_fabric.hooks.handlers import context_loader
 from simulated_client import SimulatedClient
 
 
@@ -81,7 +81,7 @@ class TestCatchUp:
         age(client, client.transcript)
         client.fire("SessionStart", "session-3", source="startup", transcript_path="")
         assert row(client, "session-1")[1] == ""
-        age(client, client.transcript, 2 * catch_up.REVIVED_UNSEEN_FOR_S)
+        age(client, client.transcript, 2 * context_loader.REVIVED_UNSEEN_FOR_S)
         client.fire("SessionStart", "session-4", source="startup", transcript_path="")
 
         assert row(client, "session-1")[1] != ""

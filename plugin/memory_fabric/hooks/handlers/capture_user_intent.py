@@ -43,8 +43,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
                 pass  # running the command reports this failure
-        outcome = run(memory, *command, event.session, WHY[reason] if reason else "")
-        if outcome:
+        if outcome := run(memory, *command, event.session, WHY[reason] if reason else ""):
             return Reply(stop=f"memory-fabric: {outcome}")
     if not trust_for(memory.settings, "user"):
         return None
@@ -74,10 +73,9 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.capture.notes.protocol import text_of  # late: needed after few turns
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
-    notice = " · ".join(part for part in problems if part)
     receipts = [] if is_heard else [keep]
     receipts += [partial(_count, event, context, context_text, parts)] if context_text else []
-    return Reply(context_text, notice, receipts=tuple(receipts))
+    return Reply(context_text, " · ".join(filter(None, problems)), receipts=tuple(receipts))
 
 
 def _keep(event: events.Event, context: RequestContext, origin: str) -> None:

@@ -4,8 +4,8 @@ import json
 import os
 import time
 
-from memory_fabric import deadline, events
-from memory_fabric.config import TIES
+from memory_fabric import deadline, events, ids
+from memory_fabric.config import TIES, trust_for
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.hooks.handlers import instruction_updates
 from memory_fabric.hooks.reply import Reply
@@ -19,6 +19,7 @@ from memory_fabric.setup import packages
 from memory_fabric.sharing.git import switch
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.conversations.worth import RECORD
+from memory_fabric.store.database import Database
 from memory_fabric.store.files import open_regular
 from memory_fabric.store.home import log
 from memory_fabric.store.memory import Memory
@@ -31,6 +32,13 @@ ORDER_SHARE = 0.5
 FIX = "fix:"  # the ledger's prefix for fixes. A fix is shown again when its command fails.
 # How many of the newest shared records are compared with the user's own, and within what CPU time.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
+# The user waits for the session's start, so text beyond these limits is read at a later start.
+MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
+# Other windows may have more open sessions; they must not displace the interrupted sessions.
+MAX_LOOKED_AT = 12
+UNSEEN_FOR_S = 600
+# A session that went on after it was marked as ended may be idle in a window: wait a day for it.
+REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
@@ -136,10 +144,57 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
     if memory.project is not None and memory.settings.attended:
         _report_missing(memory)
     instruction_updates.at_start(memory)
-    if sessions.unfinished(database, event.session, context.now, 1):
-        from memory_fabric.hooks.session.catch_up import catch_up  # late: seldom needed
+    _catch_up(event, context)
 
-        catch_up(context, event)
+
+def _catch_up(event: events.Event, context: RequestContext) -> None:
+    """Read unfinished sessions to their end; mark a session that is read completely as ended."""
+    database, finished = context.memory.session_database(), 0
+    unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
+    unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
+    for session, path, seen_at in unfinished:
+        if event.transcript_path and not os.path.exists(path):
+            # If the project's folder moves, the client moves the transcripts too.
+            moved = os.path.join(os.path.dirname(event.transcript_path), os.path.basename(path))
+            path = moved if os.path.exists(moved) else path
+        if finished == MAX_SESSIONS:
+            break
+        if not _may_be_running(database, session, path, seen_at):
+            finished += _read_on(context, session, path)
+
+
+def _read_on(context: RequestContext, session: str, path: str) -> bool:
+    """Read more of another session; return False if this session may not store its messages."""
+    # Imported late: the import is slow, and most unfinished sessions are still running.
+    from memory_fabric.hooks.session import follow_transcript as transcript
+
+    if not trust_for(context.memory.settings, "assistant"):
+        return False  # a session that may store these messages reads them later
+    database = context.memory.session_database()
+    if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
+        return False  # the domain of the other session is unknown
+    context = transcript.context_of(context, session)
+    memory = context.memory
+    if transcript.is_behind(memory, session, path):
+        before = transcript.read_to(memory, session)
+        transcript.follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
+        if transcript.is_behind(memory, session, path, before):
+            return True
+    database = memory.session_database()
+    notes = sessions.load_notes(database, session) | {"presumed": True}
+    sessions.save_notes(database, session, notes, ended_at=context.now)
+    return True
+
+
+def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool:
+    now_s = time.time()
+    try:
+        if now_s - os.stat(path).st_mtime < UNSEEN_FOR_S:
+            return True
+    except (OSError, ValueError):
+        return False
+    revived = sessions.load_notes(db, session).get("revived")
+    return bool(revived) and seen_at > ids.timestamp(now_s - REVIVED_UNSEEN_FOR_S)
 
 
 def _report_missing(memory: Memory) -> None:
@@ -170,8 +225,7 @@ def _notices(memory: Memory) -> list[str]:
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
     # A misspelt isolation setting has no effect, so it is reported.
-    wrong = memory.settings.complaints
-    return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
+    return [*memory.messages, *memory.settings.complaints, *waiting, *([failed] if failed else [])]
 
 
 def _week(event: events.Event, memory: Memory) -> str:

@@ -28,9 +28,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         scoped = type(fabric)(memory, fabric.now, fabric.similarity, agent_type=fabric.agent_type)
     agent, texts, offered = event.agent_id, [t for _, t in tasks], [id_ for id_, _ in tasks]
     shown = frozenset() if blind else fabric.memory.shown_ids(ledger.started_at)
-    seen = ledger.seen(agent)
     injection = scoped.inject_for_agent(
-        event.agent_type, texts, session=event.session, seen=seen, shown=shown
+        event.agent_type, texts, session=event.session, seen=ledger.seen(agent), shown=shown
     )
     ids, text = injection.ids, injection.text
     words = protocol.for_agent(fabric.memory.settings, texts)

@@ -23,8 +23,7 @@ def at_stop(memory: Memory) -> None:
     if not memory.settings.writes:
         return
     try:
-        names = instruction_files.changed(memory)
-        if names:
+        if names := instruction_files.changed(memory):
             _update(memory, names, MAX_STOP_BYTES, is_last=True)
     except DeadlinePassed:  # the next Stop reads the remaining files
         deadline.current().postpone("instruction files")

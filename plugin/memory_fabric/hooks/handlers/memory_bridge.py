@@ -12,7 +12,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-
 # Tools whose calls are copied: the list in their input, and the required keys of its items.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
@@ -25,13 +24,11 @@ def handle(event: events.Event, context: RequestContext) -> None:
     """Store what a tool of another MCP server creates; storing a call twice changes nothing."""
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
-    if kind not in LISTS or not name.startswith("mcp__"):
+    server = events.mcp_server(event)
+    is_ours = server in OUR_SERVERS or name.startswith("mcp__plugin_memory-fabric_memory__")
+    if is_ours or kind not in LISTS or not name.startswith("mcp__"):
         return
-    if name.startswith("mcp__plugin_memory-fabric_memory__"):
-        return
-    if events.mcp_server(event) in OUR_SERVERS:
-        return
-    server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
+    server = server or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
         return
     # Keep only items whose required fields are strings.

@@ -12,14 +12,12 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
     settings = context.memory.settings
     news = trigger.news(settings) if event.name == "SessionStart" else ""
-    notice = notice_texts.problem(news, settings)
-    return Reply(notice=notice, receipts=trigger.receipts(settings))
+    return Reply(notice=notice_texts.problem(news, settings), receipts=trigger.receipts(settings))
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
     """Start a due exchange with a team in a detached process after the reply. Does not reply."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
-    memory = context.memory.whole  # the exchange covers all domains
-    receipts = ties.receipts(memory, event.name)
+    receipts = ties.receipts(context.memory.whole, event.name)  # an exchange covers all domains
     return Reply(receipts=receipts) if receipts else None

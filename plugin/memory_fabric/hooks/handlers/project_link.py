@@ -9,7 +9,6 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
-
 TYPED = Provenance("prompt", trust="user")
 
 

@@ -19,7 +19,6 @@ from memory_fabric.store.queues import spool
 from memory_fabric.text import cut, without_controls, without_injected
 
 MAX_MESSAGES = 10
-
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # At most this many characters are redacted, before the text is cut: a cut could split a secret.

@@ -6,7 +6,6 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
-
 # A long task states its subject at the start or at the end; its middle is mostly pasted text.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
@@ -40,8 +39,9 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
         return
     from memory_fabric.store.home import callers  # imported late: few callers are stored
 
-    caller = callers.Caller(event.session, event.agent_id, event.agent_type)
-    callers.save(settings.home, call, caller)
+    callers.save(
+        settings.home, call, callers.Caller(event.session, event.agent_id, event.agent_type)
+    )
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:

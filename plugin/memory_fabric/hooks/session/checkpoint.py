@@ -148,12 +148,9 @@ def _ends(text: str, max_chars: int) -> str:
     return f"{cut(text, max_chars - len(tail) - 1)} {tail.partition(' ')[2] or tail}"
 
 
-_NOT_SUMMARY = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
-
-
 def summary_text(summary: str) -> str:
     """Return the client's summary without its analysis and tags."""
-    return pattern(_NOT_SUMMARY, re.DOTALL).sub("", summary)
+    return pattern(r"<analysis>.*?(?:</analysis>|\Z)|</?summary>", re.DOTALL).sub("", summary)
 
 
 CHANGING_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
@@ -178,9 +175,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
             todos = tool.input.get("todos")
-            rows = (
-                [row for row in todos if isinstance(row, dict)] if isinstance(todos, list) else []
-            )
+            rows = [t for t in todos if isinstance(t, dict)] if isinstance(todos, list) else []
             pairs = ((_text(row, "content"), _text(row, "status")) for row in rows)
             items = {str(place): pair for place, pair in enumerate(pairs)}
         elif tool.name == NEW_ITEM:

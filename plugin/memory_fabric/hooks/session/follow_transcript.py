@@ -27,7 +27,6 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
-
 # The limits of one event; later hooks read further. Each step is stored before the next begins. If
 # an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from memory_fabric.capture.notes.debt import Debt
     from memory_fabric.capture.notes.protocol import Kept
 
-MAX_SHOWN = 3
-MAX_SHOWN_CHARS = 80
+MAX_SHOWN, MAX_SHOWN_CHARS = 3, 80
 MAX_SHORT_CHARS = 120  # after the first MAX_SHOWN notes, only this much of a note's text is shown
 # At most this many characters of a note's beginning show which of several notes is meant.
 MAX_FIRST_CHARS = 30

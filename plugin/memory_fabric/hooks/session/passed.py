@@ -125,8 +125,7 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     if made.result.is_error and is_no_failure(text):
         return None
     if made.result.is_error:  # a later command may have failed
-        goes_on = at + 1 < len(calls) and after in ("&&", ";", "\n")
-        return goes_on and report is True
+        return at + 1 < len(calls) and after in ("&&", ";", "\n") and report is True
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
@@ -158,5 +157,4 @@ def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
         return read_on(path, start, max_bytes=max_bytes, sidechain=True)
     from memory_fabric.clients.transcripts import read_running  # late: only other clients need it
 
-    form = settings.client.transcripts
-    return read_running(form, path, start, "", max_bytes, max_said=max_bytes)
+    return read_running(settings.client.transcripts, path, start, "", max_bytes, max_said=max_bytes)

@@ -96,10 +96,9 @@ def settle(
         if entry is None:
             continue
         unmatched.remove(entry)
-        if prompt.origin != prompts.STAGED:
-            continue
-        _trust_by(context, session, prompt, typed=entry.origin == prompts.TYPED)
-        prompts.settle(database, prompt, entry.origin)
+        if prompt.origin == prompts.STAGED:
+            _trust_by(context, session, prompt, typed=entry.origin == prompts.TYPED)
+            prompts.settle(database, prompt, entry.origin)
 
 
 def stored_prompt(entry: Turn) -> str:
@@ -118,8 +117,7 @@ def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typ
         settled = record._replace(evidence=evidence)
         if typed:
             more = USER_NOTE - NOTE if notes.NOTED in evidence else 0.0
-            confidence = min(1.0, record.confidence + more)
-            settled = settled._replace(trust="user", confidence=confidence)
+            settled = settled._replace(trust="user", confidence=min(1.0, record.confidence + more))
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
     if typed and not marked and may_hear(prompt.text):
@@ -155,8 +153,9 @@ def end_turn(
             models.STAGED: prompt.at if is_staged else "",
         }
         evidence = {key: value for key, value in evidence.items() if value}
-        kind = HEARD_TYPES[cue.kind]
-        record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
+        record = Record(
+            HEARD_TYPES[cue.kind], cue.sentence, confidence=CANDIDATE, evidence=evidence
+        )
         by = context.by("prompt", session, "assistant" if is_staged else "user")
         # A sentence that a note quotes counts as one more occurrence of that note.
         memory.remember(noted_before(memory, cue.sentence) or record, by)
@@ -229,13 +228,10 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     if not with_text:
         return [""] * len(turns)
     by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in with_text])
-    if not by_uuid and not by_time:
-        return [""] * len(turns)
     keepers = []
     for turn in turns:
         keeper = by_uuid.get(turn.uuid, "")
-        stored_turns = () if keeper else by_time.get((turn.role, turn.created_at), ())
-        if stored_turns:
+        if stored_turns := () if keeper else by_time.get((turn.role, turn.created_at), ()):
             text = cleaned({"text": episode_text(turn.text)})["text"]
             # A fork's copy of a turn may contain text that was erased from the stored turn.
             same = (who for who, said in stored_turns if said == text or models.ERASED in said)
