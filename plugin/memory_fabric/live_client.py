@@ -68,8 +68,7 @@ def answer(root: str) -> "Event | None":
         event = Event(b"".join(chunks), posix.urandom(NONCE_BYTES).hex())
     except OSError:
         return None  # The dispatcher will run into the same error.
-    folder = live_folder(posix.environ)
-    if folder:
+    if folder := live_folder(posix.environ):
         pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
         head = b"\0".join((identity(root, __version__), event.nonce.encode(), *pairs))
         way = _handed(event, folder, head)

@@ -73,7 +73,6 @@ OUTCOMES = frozenset(("success", "failed", "neutral"))
 INSTEAD = "instead: "
 # Reasons that begin with one of these do not get a "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
-
 # Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the ids of
 # newer records that contradict the record; and the files mentioned in it that have changed since
 # then, as path -> "changed" or "gone".
@@ -112,7 +111,6 @@ DEFAULT_DEPTH = 2
 STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
 # Replaces erased text in a turn after a purge; the row remains, so that no copy is read again.
 ERASED = "[erased]"
-
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
 # A JSON object that may be changed, and one that must not be, such as an operation's payload.
 Json = dict[str, Any]
@@ -204,8 +202,7 @@ def users_words(record: Record) -> str:
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
     """Return a record's text: the user's own words, which are never cut, then the sentence."""
-    words = users_words(record)
-    if words:
+    if words := users_words(record):
         return words_first(words, record.what, record.why if why else "", max_chars)
     agreed = record.evidence.get(AGREED)
     text = text_with_reason(record) if why else record.what

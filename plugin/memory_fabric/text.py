@@ -47,7 +47,6 @@ _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
-
 # Nouns after which a single letter is a name, as in `plan B`.
 LETTERED = frozenset(
     """plan step option vitamin variant version phase team class grade type appendix section part
@@ -59,7 +58,6 @@ _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 _ENDINGS = ".!…。！"
 # A text covers another if it has this share, and this number, of the other's content words.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
-
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
 # Tags in which clients and models enclose their own texts; texts in memory must not imitate them.
@@ -156,8 +154,7 @@ def is_file(token: str) -> bool:
     """Return True if a token is a mention or a file name: `@notes`, `chat.md`, `a/b.py:12`."""
     if token.startswith("@"):
         return True
-    name = token.strip(_AROUND).partition(":")[0]
-    stem, _, ending = name.rpartition(".")
+    stem, _, ending = token.strip(_AROUND).partition(":")[0].rpartition(".")
     return stem[-1:].isalnum() and ending.isalnum() and len(ending) < 6
 
 

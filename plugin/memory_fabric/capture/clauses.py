@@ -78,8 +78,6 @@ _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
-
-
 # Borders between sentences. A reason may precede its consequence: "it times out, so we retry".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
@@ -156,15 +154,12 @@ def without_reason(text: str) -> str:
 
 
 def _reason_of(sentence: str, *, is_first: bool) -> str:
-    following = None if is_first else pattern(_NEXT_REASON).match(sentence)
-    if following:
+    if following := None if is_first else pattern(_NEXT_REASON).match(sentence):
         is_whole = sentence.lower().startswith(_KEPT_REASON_WORDS)
-        reason = _trimmed(sentence if is_whole else sentence[following.end() :])
-        if reason:
+        if reason := _trimmed(sentence if is_whole else sentence[following.end() :]):
             return reason
     sentence = sentence.rstrip(" .。!")
-    first = pattern(_REASON_FIRST).match(sentence)
-    if first:
+    if first := pattern(_REASON_FIRST).match(sentence):
         return first.group("why").strip()
     marker = _reason_marker(sentence, 6)
     if marker and " unless " not in sentence[: marker.start()]:

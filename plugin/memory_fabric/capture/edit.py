@@ -25,7 +25,6 @@ from memory_fabric.text import one_line, same_form, without_controls
 # Keys of evidence about a note's text, which is no longer valid once the text changes.
 _OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
-
 Done = tuple[str, Record]
 
 
@@ -163,8 +162,7 @@ def edited(
     if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
         # Remove the relation "Project chose X"; it is added again if type and scope still allow it.
         name = new.project or (memory.project.name if memory.project else "")
-        chosen = [r for r in new.relations if (r.source, r.type) == (name, "chose")]
-        if chosen:
+        if chosen := [r for r in new.relations if (r.source, r.type) == (name, "chose")]:
             entities = tuple(e for e in new.entities if (e.name, e.type) != (name, "project"))
             others = tuple(r for r in new.relations if r not in chosen)
             new = new._replace(entities=entities, relations=others)
@@ -192,15 +190,13 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
     words = same_form(new.what)
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
-    alternatives = tuple(dict.fromkeys((*rejected, *unnamed)))
-    record = remember.stated(
-        memory, new.what, type=new.type, why=new.why, alternatives=alternatives
-    )
+    over = tuple(dict.fromkeys((*rejected, *unnamed)))
+    record = remember.stated(memory, new.what, type=new.type, why=new.why, alternatives=over)
     return new._replace(
         why=record.why,
         entities=record.entities,
         relations=record.relations,
-        alternatives=alternatives,
+        alternatives=over,
         trust=by.trust,
         source=by.source,
         status="active",
@@ -229,8 +225,7 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
         closed = memory.find_records("superseded_by = ?", (new.id,))
         moved = {"ids": [new.id], "bury": False, "moved_to": new.scope}
         memory.write_now("forget", moved, by, store=old.store)
-        links = [_link(record, "", record.valid_to) for record in closed if record.valid_to]
-        if links:
+        if links := [_link(record, "", record.valid_to) for record in closed if record.valid_to]:
             memory.write_now("supersede", {"links": links}, by, store=old.store)
 
 
@@ -319,8 +314,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
         return decision(memory, record.id, by, keep=True)()
     if not record.valid_to:
         return KEPT, confirm(memory, editable(memory, record.id), by)
-    was = {"by": record.superseded_by, "at": record.valid_to}
-    link = {"id": record.id, **OPEN, "was": was}
+    link = {"id": record.id, **OPEN, "was": {"by": record.superseded_by, "at": record.valid_to}}
     memory.write_now("supersede", {"links": [link]}, by, store=store)
     opened = record._replace(superseded_by="", valid_to="")
     return OPENED, confirm(memory, Stored(opened, sessions, store), by)

@@ -15,9 +15,7 @@ from memory_fabric.models import Entity, Relation
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, words
 
-MAX_CHARS = 65536
-MAX_BESIDE_CHARS = 80
-
+MAX_CHARS, MAX_BESIDE_CHARS = 65536, 80
 # Relations that are valid even in a sentence that says something was given up.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
@@ -251,11 +249,10 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("name")
             yield match.span("other")
     for mention in named:
-        if mention.type in ("technology", "pattern", "tool"):
-            # A purpose comes directly after the name to which it belongs.
-            purpose = pattern(_PURPOSE).match(text, mention.end)
-            if purpose:
-                yield purpose.span("name")
+        # A purpose comes directly after the name to which it belongs.
+        is_used = mention.type in ("technology", "pattern", "tool")
+        if is_used and (purpose := pattern(_PURPOSE).match(text, mention.end)):
+            yield purpose.span("name")
 
 
 def _is_name(text: str) -> bool:

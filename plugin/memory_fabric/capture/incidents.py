@@ -75,12 +75,10 @@ def follow(
             admits = admits_failure(step.said) if open_ else None
             if admits is not None:
                 open_ = [failure._replace(is_over=not admits) for failure in open_]
-            newest_cause = _cause(step.said, open_[-1]) if open_ else ""
-            if newest_cause:
+            if newest_cause := _cause(step.said, open_[-1]) if open_ else "":
                 open_[-1] = open_[-1]._replace(cause=newest_cause)
             for place in fresh:
-                cause = _cause(step.said, solved[place])
-                if cause:
+                if cause := _cause(step.said, solved[place]):
                     solved[place] = solved[place]._replace(cause=cause)
                     fresh = [earlier for earlier in fresh if earlier != place]
         elif step.command:

@@ -16,9 +16,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, name_key, words
 
-MAX_NAME_BYTES = 512
-MAX_MENTIONS = 2000
-MAX_NAME_WORDS = 4
+MAX_NAME_BYTES, MAX_MENTIONS, MAX_NAME_WORDS = 512, 2000, 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
 # Only this many characters and words of a text are looked up among the known names.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400

@@ -94,8 +94,7 @@ def _matches(text: str, kind: str) -> Iterator[str]:
     for expression in filled("person")[kind]:
         for match in pattern(expression).finditer(text):
             for group in match.groupdict().values():
-                name = (group or "").strip(" '’-&").removesuffix("'s").removesuffix("’s")
-                if name:
+                if name := (group or "").strip(" '’-&").removesuffix("'s").removesuffix("’s"):
                     yield name
 
 
@@ -109,9 +108,8 @@ def for_everybody(record: Record, memory: Memory) -> Record:
         unsure.extend(words)
         return cleaned
 
-    def is_harmless(name: str) -> bool:
-        return without_names(f"about {name}") == (f"about {name}", [])
-
+    others = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
+    harmless = (e for e in others if without_names(f"about {e.name}") == (f"about {e.name}", []))
     record = record._replace(
         what=clean(record.what),
         why=clean(record.why),
@@ -119,9 +117,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
         constraints=tuple(clean(c) for c in record.constraints),
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
         category=clean(record.category),
-        entities=tuple(
-            e for e in record.entities if e.type not in IDENTIFYING_TYPES and is_harmless(e.name)
-        ),
+        entities=tuple(harmless),
     )
     if unsure:
         names = ", ".join(dict.fromkeys(unsure))

@@ -152,10 +152,8 @@ def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
         return 0.0, ""
     kind = max(present, key=lambda cue: cue.weight).kind
     present += [cue for cue in cues()["against"] if cue.is_in(lowered)]
-    weight = sum(cue.weight for cue in present)
-    if is_question and not lowered.startswith("why "):
-        weight -= _QUESTION_COSTS
-    return weight, kind
+    costs = _QUESTION_COSTS if is_question and not lowered.startswith("why ") else 0.0
+    return sum(cue.weight for cue in present) - costs, kind
 
 
 def _answers(prompt: str) -> str:

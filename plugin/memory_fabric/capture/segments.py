@@ -17,10 +17,8 @@ MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # a line this long without an end mark was wrapped by an editor
 _WRAPPED_LOWER_FROM = 30  # a shorter line too, if the next is in lower case
 _QUOTED_FROM_WORDS = 9  # longer quotations are other people's text, shorter ones are names
-
 # The marker with which `redact` replaces private text; the marker is not a statement.
 _PRIVATE = "[redacted: private]"
-
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
 _PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
@@ -89,9 +87,7 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 def _prose_lines(lines: list[str]) -> list[str]:
     """Return the lines; each line that is not prose becomes empty, so that it ends a paragraph."""
     prose: list[str] = []
-    fence = ""
-    in_trace = False
-    in_paste = False
+    fence, in_trace, in_paste = "", False, False
     # The lines are a diff, even if its header is missing.
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)

@@ -34,8 +34,7 @@ def cause_in(said: str, about: str = "") -> str:
         if introduced and (statement := _statement(introduced["rest"])):
             return statement
     statements = [text for sentence in sentences if (text := _statement(sentence))]
-    causes = [s for name in ("root cause", "cause") for s in statements if _states(name, s)]
-    if causes:
+    if causes := [s for name in ("root cause", "cause") for s in statements if _states(name, s)]:
         return causes[0]
     subjects = _subjects(about)
     for s in statements:
@@ -72,8 +71,7 @@ def sentences_in(said: str) -> Iterator[str]:
         if line.lstrip().startswith("|"):
             continue
         for part in pattern(_END).split(one_line(line).replace("**", "")):
-            sentence = part.strip("*_#->•✅✓🎉🔧 ")
-            if sentence:
+            if sentence := part.strip("*_#->•✅✓🎉🔧 "):
                 yield sentence
 
 

@@ -77,8 +77,7 @@ def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, 
         if name_key(entity.name) == name_key(name) or (not name and entity.type == "pattern"):
             if entity.type in ("technology", "agent"):
                 return entities
-            failed = entity._replace(type="antipattern")
-            return (*entities[:place], failed, *entities[place + 1 :])
+            return (*entities[:place], entity._replace(type="antipattern"), *entities[place + 1 :])
     return (*entities, Entity(name, "antipattern")) if name else entities
 
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
-
 # Errors caught while parsing a sentence. Store, deadline and system errors are not caught.
 FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,

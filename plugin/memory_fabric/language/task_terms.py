@@ -23,18 +23,12 @@ FOCUS_CHARS = 400
 def questions(task: str) -> tuple[str, ...]:
     """Return the subject of a task (a result of `text_of`) and, if it is long, the whole task."""
     description, _, prompt = without_injected(task).partition("\n")
-    subject: list[str] = []
-    manners: list[str] = []
-    shapes: list[str] = []
-    for sentence in list(_sentences(prompt)):
+    kinds: dict[str, list[str]] = {"personas": [], "shapes": [], "manners": [], "": []}
+    for sentence in _sentences(prompt):
         start = sentence.lower()
-        if _opens("personas", start):
-            continue
-        if _opens("shapes", start):
-            shapes.append(sentence)
-        else:
-            (manners if _opens("manners", start) else subject).append(sentence)
-    every = [*_sentences(description), *(subject + manners or shapes)]
+        kind = next((k for k in kinds if k and exact(either("task_terms", k)).match(start)), "")
+        kinds[kind].append(sentence)
+    every = [*_sentences(description), *(kinds[""] + kinds["manners"] or kinds["shapes"])]
     plain = list(filter(None, map(_without_errand, every[:MAX_SENTENCES])))
     whole = ". ".join(dict.fromkeys(plain))
     if len(whole) <= FOCUS_CHARS:
@@ -52,10 +46,6 @@ def title(task: str) -> str:
 def text_of(description: object, prompt: str) -> str:
     """Join a task's description and its prompt; the description becomes the first line."""
     return f"{one_line(description) if isinstance(description, str) else ''}\n{prompt}"
-
-
-def _opens(name: str, lowered: str) -> bool:
-    return exact(either("task_terms", name)).match(lowered) is not None
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -42,7 +42,6 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
 
 
 Vector = dict[str, float]
-
 # A single sentence with fewer content words is a question, not a message in a conversation.
 LEAST_CONCEPTS = 16
 # A shorter word before a full stop is probably an abbreviation (`Dr.`) and ends no sentence.
@@ -228,12 +227,9 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
                 times[relation] = max(spans, reader.stated_at(relation))
         except StoreUnavailable as error:
             memory.fail(f"graph ({reader.kind}): {error}")
-    return tuple(
-        hit.marked({"relation_timestamps": [times[edge] for edge in hit.graph_relations]})
-        if hit.graph_relations
-        else hit
-        for hit in hits
-    )
+    stamps = {h.id: [times[edge] for edge in h.graph_relations] for h in hits if h.graph_relations}
+    added = {id_: {"relation_timestamps": stamped} for id_, stamped in stamps.items()}
+    return tuple(hit.marked(added[hit.id]) if hit.id in added else hit for hit in hits)
 
 
 # The share of the question's weight that a memory must cover to be moved up as settled.
@@ -307,7 +303,6 @@ def _is_settled(hit: Hit) -> bool:
 def _asks(hit: Hit) -> bool:
     """Return True for an open question, or a text that consists of a single question."""
     text = hit.text.strip()
-    is_question = text.endswith(_ASKING) and not any(
-        end in text for end in (". ", "! ", "\n", "。")
-    )
+    ends = (". ", "! ", "\n", "。")
+    is_question = text.endswith(_ASKING) and not any(end in text for end in ends)
     return is_question or hit.metadata.get("type") == "question"

@@ -8,6 +8,7 @@ from memory_fabric.language.concepts import concepts
 from memory_fabric.models import Answer, Hit
 from memory_fabric.recall import inject, render
 from memory_fabric.recall.filters import as_object
+from memory_fabric.recall.inject import Known
 from memory_fabric.recall.normalize import public_id
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction import redact
@@ -34,12 +35,7 @@ class Explanation(NamedTuple):
 
 
 def explain(
-    fabric: Fabric,
-    text: str,
-    *,
-    session: str = "",
-    known: inject.Known | None = None,
-    **question: Any,
+    fabric: Fabric, text: str, *, session: str = "", known: Known | None = None, **question: Any
 ) -> Explanation:
     """Answer a question and explain the answer. `question` contains further arguments of
     Fabric.recall; `known` are the memories in the session's context. Raises DeadlinePassed.
@@ -59,15 +55,11 @@ def explain(
     ids = [hit.id for hit in answer.hits]
     verdicts = {id_: of_candidate.get(id_, NOT_A_CANDIDATE) or NOT_NEAR_THE_BEST for id_ in ids}
     verdicts |= {hit.id: "" for hit in chosen if hit.id in verdicts}
-    silence = ""
-    if not chosen:
-        known_verdicts = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
-        silence = NOTHING_ABOVE if against or answer.hits else NOTHING_FOUND
-        if known_verdicts:
-            silence = f"what it is about is known ({known_verdicts[0]})"
-        elif inject.A_PASTE in against:
-            silence = inject.A_PASTE
-    return Explanation(answer, verdicts, silence, words)
+    silence = NOTHING_ABOVE if against or answer.hits else NOTHING_FOUND
+    silence = inject.A_PASTE if inject.A_PASTE in against else silence
+    if met := [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]:
+        silence = f"what it is about is known ({met[0]})"
+    return Explanation(answer, verdicts, "" if chosen else silence, words)
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
@@ -80,7 +72,7 @@ def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
         database = memory.session_database()
         told_ids = sessions.injected(database, session, "")
         own_session = "" if sessions.load_checkpoint(database, session) else session
-    known = inject.Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
+    known = Known(seen=told_ids, shown=memory.shown_ids(fabric.now), here=own_session)
     return explain(fabric, text, session=session, known=known, **question)
 
 

@@ -35,7 +35,6 @@ _MEANINGS = {
 }
 MAX_TYPED_CHARS = 80  # a longer name in a question is probably pasted data
 _TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
-
 TIMES = ("since", "before")
 KEYS = (*FILTER_FIELDS, *TIMES)  # the names of filters that a caller may set (BR-19)
 OBJECT = "metadata_filters"
@@ -57,8 +56,7 @@ def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
     for token in re.findall(pattern, text, re.IGNORECASE):
         name, colon, value = token.partition(":")
         name = name.lower()
-        values = _filter_values(name, value, now) if colon else []
-        if values:
+        if values := _filter_values(name, value, now) if colon else []:
             by_field.setdefault(FILTER_FIELDS.get(name, name), []).extend(values)
         elif token.lower() == "@global":
             scopes = ["global"]
@@ -66,8 +64,7 @@ def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
             tokens_left.append(token)
             bare = name.removeprefix("-")
             if colon and value.strip('",') and bare in FILTER_NAMES:
-                is_long = len(token) > MAX_TYPED_CHARS
-                clipped = f"{token[:MAX_TYPED_CHARS]}…" if is_long else token
+                clipped = f"{token[:MAX_TYPED_CHARS]}…" if len(token) > MAX_TYPED_CHARS else token
                 why = f"{bare} {_MEANINGS.get(bare, _TOO_LONG)}"
                 why = "nothing can be left out by a filter" if token[0] == "-" else why
                 unread.append(f"“{clipped}” is no filter and was read as words: {why}")
@@ -175,10 +172,9 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 def as_object(filters: Filters) -> dict[str, Any]:
     """Return the filters that are set, except `as_of`, as an object for JSON."""
-    fields: dict[str, Any] = {
-        name: list(getattr(filters, field)) for field, name in NAMES.items()
-    } | {name: getattr(filters, name) for name in TIMES}
-    return {name: value for name, value in fields.items() if value}
+    pairs: list[tuple[str, Any]] = [(n, list(getattr(filters, f))) for f, n in NAMES.items()]
+    pairs += [(name, getattr(filters, name)) for name in TIMES]
+    return {name: value for name, value in pairs if value}
 
 
 def described(filters: Filters) -> str:
@@ -191,8 +187,7 @@ def _values(value: Any, key: str, name: str) -> list[str]:
     values = value if isinstance(value, list | tuple) else [value]
     if not values or len(values) > MAX_VALUES or not all(isinstance(v, str) for v in values):
         problem = f"{name} must be a text or a list of 1 to {MAX_VALUES} texts."
-        remedy = "Numbers, objects and empty lists mean nothing there."
-        raise BadInput(name, problem, remedy=remedy)
+        raise BadInput(name, problem, remedy="Numbers, objects and empty lists mean nothing there.")
     texts = [text.strip() for text in values]
     if any(not text or len(text) > MAX_NAME_CHARS for text in texts):
         raise BadInput(name, f"{name}: a text must have 1 to {MAX_NAME_CHARS} characters.")
@@ -202,10 +197,8 @@ def _values(value: Any, key: str, name: str) -> list[str]:
         return texts
     closed = closed_values(key, texts)
     if not closed:
-        known = ", ".join(sorted(_CLOSED[key]))
-        raise BadInput(
-            name, f"{name} does not know {_listed(texts)}.", remedy=f"Known are {known}."
-        )
+        known = f"Known are {', '.join(sorted(_CLOSED[key]))}."
+        raise BadInput(name, f"{name} does not know {_listed(texts)}.", remedy=known)
     return closed
 
 

@@ -51,8 +51,6 @@ _NO_CONTENT = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
 TOO_LITTLE = "shares too little with the prompt"
 NOTHING_RARE = "shares no rare word that says what the prompt is about"
 NO_NEWS = "the prompt says it itself"
-
-
 _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 

@@ -25,7 +25,6 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
 Ask = Callable[[str], list[Hit]]
-
 MAX_HITS = 6
 # Limits for an agent that only searches for files; it gets few hits, and only strong ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
@@ -115,8 +114,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
     """Yield a task's questions, with `strict` and how many earlier hits make them needless."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
-    title = task_terms.title(task)
-    if title:
+    if title := task_terms.title(task):
         yield title, True, ENOUGH
     if alone:
         yield from ((question, False, 1) for question in questions[1:])
@@ -194,8 +192,7 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
     """Return records with a kind's terms or domain: pinned, then of lasting types, then newest."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
-    match = match_expression(kind.terms)
-    if match:
+    if match := match_expression(kind.terms):
         records += memory.find_records(
             "seq IN (SELECT rowid FROM records_fts WHERE records_fts MATCH ? "
             f"ORDER BY rowid DESC LIMIT {NEWEST_MATCHES}) AND {holding}",

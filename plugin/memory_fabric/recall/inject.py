@@ -38,8 +38,6 @@ FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "p
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
-
-
 # Cached, because several steps ask for the words with which the same prompt asks for the past.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
@@ -216,8 +214,6 @@ _BEFORE = 3
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
 # Words before the scope of a choice; outside its scope, the choice rejects nothing.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
-
-
 Sentence = tuple[list[str], frozenset[str]]  # the words of a sentence in order, and their stems
 
 

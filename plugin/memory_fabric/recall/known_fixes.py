@@ -40,7 +40,6 @@ PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3
 NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
 # Added to weights, so that more reliable ways of matching have priority.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
-
 # A colon before a letter is part of a symbol: `notifications:listByUser`, `Ledger::post`.
 _TOKEN = r"[^\W_](?:[\w.@/\\$+~#-]|::?(?=[A-Za-z_]))*[\w$]|[^\W_]"
 _SEPARATORS = r"::?|[./\\#]"
@@ -259,9 +258,7 @@ def _weight_of(word: str) -> float:
 
 
 def _plain_weight(word: str) -> float:
-    if _says_nothing(word):
-        return 0.0
-    return ORDINARY if is_ordinary(word) else DISTINCTIVE
+    return 0.0 if _says_nothing(word) else ORDINARY if is_ordinary(word) else DISTINCTIVE
 
 
 def _says_nothing(word: str) -> bool:

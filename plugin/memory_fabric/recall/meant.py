@@ -89,14 +89,12 @@ def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
     spellings = dict.fromkeys((*names, *names.values(), *sorted(frozenset().union(*kinds))))
     for reader in readers if spellings else ():
         try:
-            reports = reader.records([list(spellings)], MAX_REPORTS, EVERYTHING, session)
+            rows = reader.records([list(spellings)], MAX_REPORTS, EVERYTHING, session)
         except DeadlinePassed:
             raise
         except FabricError:
             continue  # the search itself reports the failure
-        days = sorted(
-            r.timestamp[:10] for r in reports if r.timestamp and _reports(r, kinds, names)
-        )
+        days = sorted(r.timestamp[:10] for r in rows if r.timestamp and _reports(r, kinds, names))
         if days:
             day = days[0] if names else days[-1]
             period = ("0001-01-01", day) if asked[cue] in _BEFORE else (day, "9999-12-31")

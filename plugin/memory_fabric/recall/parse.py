@@ -19,7 +19,6 @@ MAX_TOKENS = 2000
 # The maximum number of words of a query. `retrieve.with_rarest_terms` selects the rarest of them.
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 MAX_NAME_CHARS = 80  # a longer name is probably pasted data
-
 # For each intent, its words, in order of priority. One word in the question shows the intent.
 INTENTS = tuple(
     (intent, listed("questions", intent))

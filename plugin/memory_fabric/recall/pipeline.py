@@ -14,6 +14,7 @@ from memory_fabric.recall.floor import RARE, rare_terms
 from memory_fabric.recall.inject import MAX_HITS, Known
 from memory_fabric.recall.meant import dated, with_names_meant
 from memory_fabric.recall.parse import parse, readable
+from memory_fabric.recall.rank import Similarity
 from memory_fabric.recall.render import mark_hits, mark_stale, newer_first
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.retrieve import EVERY_SOURCE, RECALL_LIMIT, with_rarest_terms
@@ -39,12 +40,7 @@ class Fabric(RequestContext):
     """Recall from one memory at `now` (ISO 8601, UTC), with `similarity` also by meaning."""
 
     def __init__(
-        self,
-        memory: Memory,
-        now: str,
-        similarity: rank.Similarity | None = None,
-        *,
-        agent_type: str = "",
+        self, memory: Memory, now: str, similarity: Similarity | None = None, agent_type: str = ""
     ) -> None:
         super().__init__(memory, now, agent_type)
         self.similarity = similarity
@@ -219,8 +215,7 @@ class Fabric(RequestContext):
         if inject.is_silent(query):
             return query
         readers = self.memory.readers()
-        most = retrieve.PROMPT_TERMS
-        query = with_rarest_terms(query, readers, inject.sources_for(query), most)
+        query = with_rarest_terms(query, readers, inject.sources_for(query), retrieve.PROMPT_TERMS)
         return with_names_meant(query, readers)
 
     def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
@@ -238,7 +233,7 @@ class Fabric(RequestContext):
         return inject.with_conflicts(marked, query)
 
     def inject_for_prompt(
-        self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[inject.Known]
+        self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[Known]
     ) -> Injection:
         """Return the injection for a prompt; an empty one if no memory is above the floor. If the
         prompt names a domain, only memories of that domain are injected, below a label. If the
@@ -248,8 +243,7 @@ class Fabric(RequestContext):
         hits = scoped.hits_to_inject(text, session=session, **known)
         query = inject.query_of(text, self.now) if begins else None
         # An earlier task is not shown together with past turns.
-        has_turns = any(hit.source == "episodes" for hit in hits)
-        if query and not (has_turns or inject.is_silent(query)):
+        if query and not (any(hit.source == "episodes" for hit in hits) or inject.is_silent(query)):
             from memory_fabric.recall import old_tasks  # late: only a first prompt needs it
 
             def turns_of(sought: Query) -> list[Hit]:
@@ -263,12 +257,7 @@ class Fabric(RequestContext):
         return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def inject_for_agent(
-        self,
-        agent_type: str,
-        tasks: Sequence[str] = (),
-        *,
-        session: str = "",
-        **known: Unpack[inject.Known],
+        self, agent_type: str, tasks: Sequence[str] = (), session: str = "", **known: Unpack[Known]
     ) -> Injection:
         """Return the injection for a subagent: first for its tasks, then for its kind (BR-14)."""
         from memory_fabric.recall import for_agents  # imported late: only subagents need it
@@ -345,9 +334,8 @@ class Fabric(RequestContext):
         )
         hits = normalize.collapse(hits)
         if self.similarity is not None:
-            similarities = rank.measured(hits, query, memory.databases(), self.similarity)
             hits = normalize.best_of_each_source(
-                rank.rerank(hits, similarities),
+                rank.rerank(hits, rank.measured(hits, query, memory.databases(), self.similarity)),
                 settings.max_results,
                 lambda hit: (hit.source, normalize.is_of_others(hit)),
             )
@@ -365,7 +353,7 @@ class Fabric(RequestContext):
         return Answer(query, tuple(marked), (), failures)
 
 
-def _is_known(record: str, known: inject.Known) -> bool:
+def _is_known(record: str, known: Known) -> bool:
     return f"record:{record}" in known.get("seen", ()) or record in known.get("shown", ())
 
 

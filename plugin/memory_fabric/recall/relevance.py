@@ -20,25 +20,21 @@ from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
 # The weights are tuned on development conversations; halving or doubling one costs a point at most.
-BM25_WEIGHT = 0.4
-COVERAGE_WEIGHT = 0.4
+BM25_WEIGHT, COVERAGE_WEIGHT = 0.4, 0.4
 NEAR_SHARE = 0.6  # the weight of a synonym, relative to the word itself
 # The weights of neighbouring turns, higher after a question, because the turn is then its answer.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
 # The boost is added, not multiplied, because bm25 is almost 0 for names that occur everywhere.
-ENTITY_BOOST = 0.45
-TIME_BOOST = 0.6
+ENTITY_BOOST, TIME_BOOST = 0.45, 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
-QUESTION_PENALTY = 0.1
-UNASKED_PENALTY = 0.3
+QUESTION_PENALTY, UNASKED_PENALTY = 0.1, 0.3
 STEEPNESS = 1.3
 # A turn longer than this is divided into passages; its best passage determines its relevance.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # The weight of a turn's own relevance if the question continues an earlier session.
 TURN_SHARE = 0.05
 PRIOR_CANDIDATES = 3.0  # this smooths the rarity of words if there is only a handful of candidates
-
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 
@@ -138,8 +134,7 @@ def _with_concepts(
         mask, entities = mask_of(candidate.text), entities_of(candidate)
         for name in entities:
             mask |= mask_of(name)
-        why = candidate.metadata.get("why")
-        if why:
+        if why := candidate.metadata.get("why"):
             mask |= mask_of(why)
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":

@@ -165,9 +165,7 @@ def memory_line(
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names]
     tagged = f"({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
     first = f"- [{' · '.join(mark for mark in marks if mark)}]"
-    return neutralised(
-        " ".join(part for part in (first, body, tagged, changed_files(about)) if part)
-    )
+    return neutralised(" ".join(filter(None, (first, body, tagged, changed_files(about)))))
 
 
 # The number of days after which memories of a type should be reviewed; None for never.
@@ -239,12 +237,8 @@ def mark_records(records: Sequence[models.Record], memory: Memory) -> list[model
     from memory_fabric.store.projects import file_states  # imported late: most prompts show nothing
 
     changes = file_states.changed(memory, [record.id for record in records])
-    return [
-        record._replace(evidence={**record.evidence, models.CHANGED_FILES: changes[record.id]})
-        if record.id in changes
-        else record
-        for record in records
-    ]
+    more = {id_: {models.CHANGED_FILES: files} for id_, files in changes.items()}
+    return [r._replace(evidence={**r.evidence, **more.get(r.id, {})}) for r in records]
 
 
 def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
@@ -276,7 +270,6 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 Claim = TypeVar("Claim")
-
 # The largest shares of others together and each beside own memories, and of each without them.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 

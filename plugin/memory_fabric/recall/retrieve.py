@@ -23,7 +23,6 @@ Candidates = Sequence[Candidate]
 Groups = Sequence[Sequence[str]]
 Readers = Sequence[Reader]
 Row = TypeVar("Row")
-
 RECALL_LIMIT = 200  # more candidates of one source were measured to change nothing
 # Of a long text, this many words, the rarest, are searched for; fewer for a waiting user.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
@@ -289,7 +288,6 @@ def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
 
 
 Edges = Callable[[Sequence[str]], Iterable[Relation]]
-
 MAX_DEPTH = 3
 # The maximum number of entities in a walk. Thousands around one entity would not help an answer.
 MAX_NODES = 200

@@ -110,8 +110,7 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
     for hits in groups.values():
         for hit in dedupe(hits):
             ids = [id_ for key, id_ in hit.metadata.items() if key.endswith("id")]
-            others = tuple(by_id[id_] for id_ in ids if id_ in by_id)
-            if others:
+            if others := tuple(by_id[id_] for id_ in ids if id_ in by_id):
                 yield Due(DUPLICATE, by_id[hit.id], others)
 
 
@@ -129,13 +128,14 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
     """Return current records whose files changed, newest first. Slow: all files are compared."""
     changed_files = file_states.all_changed(memory)
     wanted = frozenset(models.record_type(kind.lower()) for kind in types)
-    holding = f"{ACTIVE_CURRENT} AND id"
     records: list[Record] = []
     ids = list(changed_files)
     for at in range(0, len(ids), MAX_IDS):
         some = ids[at : at + MAX_IDS]
         marks = ", ".join("?" * len(some))
-        records += memory.find_records(f"{holding} IN ({marks})", tuple(some), MAX_IDS)
+        records += memory.find_records(
+            f"{ACTIVE_CURRENT} AND id IN ({marks})", tuple(some), MAX_IDS
+        )
     records.sort(key=lambda record: (record.created_at, record.id), reverse=True)
     chosen = [record for record in records if not wanted or record.type in wanted]
     marked = ({**r.evidence, models.CHANGED_FILES: changed_files[r.id]} for r in chosen)

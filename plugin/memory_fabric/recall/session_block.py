@@ -32,7 +32,6 @@ IMPORTED_HEADING = "Imported, unconfirmed:"
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
-
 IMPORTED_CHARS = 240  # at most 100 tokens, including headings
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"

@@ -16,8 +16,7 @@ MARK = "[redacted: secret]"
 MIN_CHARS = 4
 # Maximum numbers of passes over a text: for each rule of `places`, and for each command rule.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
-MIN_COOKIE_CHARS = 12
-MIN_TOKEN_CHARS = 16
+MIN_COOKIE_CHARS, MIN_TOKEN_CHARS = 12, 16
 # This many characters after a value are examined to tell code and prose from a secret.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
@@ -53,8 +52,7 @@ def without_placed(text: str) -> str:
 
 def _hide_placed(match: re.Match[str]) -> str:
     group = max(i for i in range(2, match.re.groups + 1) if match.group(i) is not None)
-    is_secret = may_be_secret(match.group(group))
-    return _hidden(match, group, MARK) if is_secret else match.group()
+    return _hidden(match, group, MARK) if may_be_secret(match.group(group)) else match.group()
 
 
 def may_be_secret(value: str) -> bool:
@@ -129,8 +127,7 @@ def _hide_at_host(match: re.Match[str]) -> str:
 
 def _hide_element_beside(match: re.Match[str]) -> str:
     place = next(i for i in (2, 4, 7, 9) if match.group(i) is not None)
-    is_secret = _is_content(match.group(place))
-    return _hidden(match, place, MARK) if is_secret else match.group()
+    return _hidden(match, place, MARK) if _is_content(match.group(place)) else match.group()
 
 
 def _is_content(value: str) -> bool:
@@ -285,8 +282,7 @@ def _hide_named(match: re.Match[str]) -> str:
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):
         return match.group()
-    follower = (tail + behind)[:FOLLOWER_CHARS]
-    if plain.is_plain(lead, value, follower, quoted=bool(opening)):
+    if plain.is_plain(lead, value, (tail + behind)[:FOLLOWER_CHARS], quoted=bool(opening)):
         return match.group()
     return f"{lead}{opening}[redacted: secret]"
 

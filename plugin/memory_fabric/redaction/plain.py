@@ -33,8 +33,7 @@ MIN_PASSWORD_CHARS = 4
 # The minimum length of a secret in prose or in a table.
 MIN_STRONG_CHARS = 8
 # A random base64 string of 24 characters has about 4.2 bits per character, English about 3.
-MIN_ENTROPY_BITS = 3.7
-MIN_ENTROPY_CHARS = 24
+MIN_ENTROPY_BITS, MIN_ENTROPY_CHARS = 3.7, 24
 MIN_HEX_CHARS = 32
 # Capitals, other letters and digits alternate at random in a key. In a key, 62 of 100 pairs of
 # neighbouring characters differ in kind; in a CamelCase name, fewer than 30 do.
@@ -118,13 +117,9 @@ def is_placeholder(value: str) -> bool:
         return True  # two joined words like `proxypass`
     if parts[0] in ("your", "my", "insert", "enter", "dein") and NAMES.intersection(parts[1:]):
         return True
-    return all(_is_substitute(part) for part in parts if not part.isdigit())
-
-
-def _is_substitute(part: str) -> bool:
-    """Return True for a stand-in like `password` or `token2`, but not for a real `password4535`."""
-    bare = part.strip("0123456789")
-    return (bare in NAMES or bare in _SUBSTITUTES) and len(part) - len(bare) < 3
+    # Stand-ins like `password` and `token2` are no secrets; a real `password4535` is one.
+    pairs = ((part, part.strip("0123456789")) for part in parts if not part.isdigit())
+    return all(len(p) - len(b) < 3 and (b in NAMES or b in _SUBSTITUTES) for p, b in pairs)
 
 
 def is_name(value: str) -> bool:

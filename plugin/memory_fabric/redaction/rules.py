@@ -147,7 +147,6 @@ ARROWS = frozenset(("->", "=>", "→", "⇒"))
 MESSAGE_ID = "msg_"  # the prefix of message ids in OpenAI's APIs
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
-
 # Flags (bits) of a word's keywords and characters; LINES and GAPS are flags of a whole text.
 (
     PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,

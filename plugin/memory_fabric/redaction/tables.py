@@ -180,8 +180,7 @@ def without_columns(text: str) -> str:
         return text
     lines = text.split("\n")
     columns: dict[int, str] = {}
-    separator = ""
-    width = 0
+    separator, width = "", 0
     for place, line in enumerate(lines):
         if columns:
             if not line.strip(_RULES):

@@ -16,8 +16,7 @@ from memory_fabric.redaction.rules import exact, form, is_doubtful, is_uuid, tab
 from memory_fabric.redaction.values import is_known_form, stripped, without
 
 MIN_RANDOM, MIN_TAIL = 20, 16
-MAX_WORD = 600
-BEFORE_CHARS = 90
+MAX_WORD, BEFORE_CHARS = 600, 90
 MAX_RUNS = 400  # the maximum number of lines in one private key
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))

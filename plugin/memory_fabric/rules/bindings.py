@@ -15,8 +15,7 @@ from memory_fabric.rules.paths import is_glob
 from memory_fabric.rules.programs import commands_named, words_of
 
 COMMAND, PATH, ACTIVITY = "command", "path", "activity"
-MAX_BINDINGS = 12
-MAX_WORDS = 8
+MAX_BINDINGS, MAX_WORDS = 12, 8
 FIRST = ", first "
 # Words that may stand before a command, path or activity, such as "before".
 _BEFORE = words_of("before a binding")
@@ -174,8 +173,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
         return []
     bindings: list[Binding] = []
     if len(words) == 1 and words[0] not in _PROGRAMS:
-        activity = activity_named(code.lower())
-        if activity:
+        if activity := activity_named(code.lower()):
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):

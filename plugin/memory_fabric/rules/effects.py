@@ -30,7 +30,6 @@ DOES = {
     CONTEXT: "is only told with the result",
     LIFT: "binds nothing any more",
 }
-
 # Words and phrases that forbid what follows them in a clause.
 _BANS = negations.NEVER | frozenset("dont mustnt shouldnt cant cannot forbidden".split())
 _PHRASES = programs.commands_named(

@@ -78,8 +78,7 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
     """Yield the redirections, the command with a plain name, and the commands that it runs."""
     if call.written:
         yield Call((), call.folder, call.written)
-    words = shell_words(call.words) if call.words else ()
-    if words:
+    if words := shell_words(call.words) if call.words else ():
         plain_call = call._replace(words=words, written=())
         # The folder in which the program works, if an option such as `git -C app` specifies it.
         options = FOLDER_OPTIONS & VALUE_OPTIONS.get(words[0], frozenset())

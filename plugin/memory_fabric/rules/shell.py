@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 # Only this many characters of a line are read. A word that is cut there matches no rule.
 MAX_CHARS = 64 << 10
-MAX_CALLS = 200
-MAX_DEPTH = 6
+MAX_CALLS, MAX_DEPTH = 200, 6
 # At most this many characters of variables and printed texts are inserted; others are unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300

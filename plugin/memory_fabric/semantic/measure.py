@@ -91,8 +91,7 @@ class Measure:
     def _encoded(self, texts: Sequence[str]) -> dict[str, Any]:
         if len(self._fresh) > MAX_KEPT:
             self._fresh.clear()
-        new = [text for text in dict.fromkeys(texts) if text not in self._fresh]
-        if new:
+        if new := [text for text in dict.fromkeys(texts) if text not in self._fresh]:
             self._fresh.update(zip(new, self.model.encode(new), strict=True))
         return {text: self._fresh[text] for text in texts}
 

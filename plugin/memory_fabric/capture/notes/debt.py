@@ -23,7 +23,6 @@ _WAITING = (
     f"WHERE i.memory = '{ID}' || records.id) < ? + sightings - 1"
 )
 MAX_READ = 60
-
 _CONTRADICTORY = (
     f"{ACTIVE_CURRENT} AND instr(body, '\"{CONTRADICTS}\"') > 0 "
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "

@@ -21,14 +21,12 @@ MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
 MAX_CHARS = 1 << 20  # at most this many characters of an assistant's text are read
 # A note may extend over at most this many lines.
 MAX_LINES = 6
-
 # Values of `For:` that mean all projects of the user.
 _EVERYWHERE = frozenset(
     ("everywhere", "me", "all", "every project", "all projects", "all my projects")
 )
 # Sentences which say that there is nothing to note.
 _NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
-
 _MARKS = "*_`"
 _M = r"[*_`]{0,6}"
 # Bullets, headings and emphasis that may precede a label. A struck-through note is retracted.
@@ -311,8 +309,7 @@ def _close(value: str) -> int:
 
 def source(value: str) -> tuple[str, str]:
     """Return (quotation, "") for the value of `From:`, or ("", id), or ("", "") if not closed."""
-    candidate = pattern(_CANDIDATE).match(value)
-    if candidate:
+    if candidate := pattern(_CANDIDATE).match(value):
         return "", candidate[1].lower()
     if value[:1] not in _CLOSINGS:
         return _value(value), ""

@@ -219,9 +219,8 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
-    return Earned(
-        trust, place.words, place.quoted, "", place.prompt.at, candidate, is_staged and not is_asked
-    )
+    at, is_open = place.prompt.at, is_staged and not is_asked
+    return Earned(trust, place.words, place.quoted, "", at, candidate, is_open)
 
 
 def without_full_stop(sentence: str) -> str:
@@ -233,9 +232,8 @@ def without_full_stop(sentence: str) -> str:
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
     """Return True if the session noted this before, in other words or even if undone since."""
-    earlier = memory.find_records(
-        f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
-    )
+    of_session = f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL"
+    earlier = memory.find_records(of_session, (session,))
     noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
     undone = [records.from_object(change.payload["record"]) for change in noted if change.undone]
     quotation = same_form(quotation)
@@ -271,8 +269,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
         return Kept(replaced=(old,))
     now = by.at or ids.timestamp()
     new = old._replace(trust="user" if quoted else by.trust, created_at=now, valid_from="")
-    reason = replaced.refusal(memory, new, quoted, old)
-    if reason:
+    if reason := replaced.refusal(memory, new, quoted, old):
         return Kept(refused=((replaced.line(old), reason),))
     links = [link for payload in _queued(memory, "supersede") for link in payload["links"]]
     if any(link["id"] == old.id and not link["by"] for link in links):

@@ -13,7 +13,6 @@ from memory_fabric.models import NOTE_KINDS, OPEN_TYPES, Record, shown_type
 from memory_fabric.text import cut, first_of, neutralised, one_line
 
 Part = list[str]
-
 # This text is identical in every session, so that the client can cache the prompt.
 PROTOCOL = f"""\
 Memory notes. End messages with a line per point later sessions need and code does not show \

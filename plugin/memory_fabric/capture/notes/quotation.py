@@ -40,7 +40,6 @@ _ITEM = (
 )
 _FENCES = ("```", "~~~")
 _HEADING = r"\s{0,3}#{1,6}\s|\s*(\*\*|__)[^*_]{1,80}\1:?\s*\Z|\s*(?-i:[A-Z][A-Z '’&-]{2,60})\Z"
-
 MAX_PROPOSAL_CHARS, MAX_ANSWER_CHARS = 300, 120
 # Labels of options: `A)`, `2.`, `(b)`, `**C:**`.
 _LABEL = r"(?:^|(?<=\s))[*_(\[]{0,3}([A-Ha-h]|\d{1,2})[.):\]](?=[\s*_])"

@@ -23,8 +23,7 @@ from memory_fabric.store.records import about, key_of
 from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, stem, terms, words
 
-MIN_ID_CHARS = 6
-MAX_LOOKED_AT = 8
+MIN_ID_CHARS, MAX_LOOKED_AT = 6, 8
 # A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
 # Shares of the weight of words. Words that name a record contain SAME of the record's weight, and
@@ -72,8 +71,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     mean the record most of whose rare words are in `name` or in the note's `text`. With `surely`,
     all words and denials of `name` must be in the record.
     """
-    id_ = id_in(name)
-    if id_:
+    if id_ := id_in(name):
         records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
         return list(records) if len(records) == 1 else []
     shared = Shared(memory)
