@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sync.repositories import Machine, Repository, pair
+from sync.repositories import Machine, Repository, copied, pair
 
 
 @pytest.fixture
@@ -15,10 +15,18 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def tied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two machines tied to a repository: to copy it takes less than to tie them."""
+    folder = tmp_path_factory.mktemp("tied")
+    pair(folder, Repository(folder))
+    return folder
+
+
 @pytest.fixture
-def machines(tmp_path: Path, repository: Repository) -> tuple[Machine, Machine]:
+def machines(tied: Path, tmp_path: Path, repository: Repository) -> tuple[Machine, Machine]:
     """A desk and a laptop, tied to the repository."""
-    return pair(tmp_path, repository)
+    return copied(tied, tmp_path)
 
 
 @pytest.fixture

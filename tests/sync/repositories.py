@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,18 @@ class Machine(Home):
         """Let the back-off after a failure pass, for both ties."""
         for key in (USER, self.project_id):
             ties.update_state(str(self.home), key, next_at=0.0)
+
+
+def copied(folder: Path, target: Path) -> tuple[Machine, Machine]:
+    """Copy the pair in a folder and its repository, as if they had been made in the target."""
+    for part in ("private.git", "desk/memory", "laptop/memory"):
+        shutil.copytree(folder / part, target / part, dirs_exist_ok=True)
+        for path in (target / part).rglob("*"):
+            content = path.read_bytes() if path.is_file() else b""
+            if bytes(folder) in content:
+                assert path.suffix != ".db", path
+                path.write_bytes(content.replace(bytes(folder), bytes(target)))
+    return Machine(target, "desk"), Machine(target, "laptop")
 
 
 def pair(folder: Path, repository: Repository) -> tuple[Machine, Machine]:

@@ -16,7 +16,7 @@ from memory_fabric.sharing.remote.clone import FOLDER, Clone, checked
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import keys, ties
 from memory_fabric.sharing.team.errors import BadAddress
-from sync.repositories import BRANCH, Machine, Repository, pair
+from sync.repositories import BRANCH, Machine, Repository
 from thorough import examples
 
 KILLS = examples(12, 5)
@@ -79,9 +79,8 @@ def test_without_the_repository_everything_waits_and_a_notice_comes_once(
 
 @pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])
 def test_a_repository_that_lost_something_is_filled_again_and_told_once(
-    tmp_path: Path, repository: Repository, loss: str
+    tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository, loss: str
 ) -> None:
-    desk, laptop = pair(tmp_path, repository)
     desk.say("Before, from the desk")
     desk.now()
     laptop.now()
@@ -227,8 +226,10 @@ def test_old_days_become_one_file_without_what_was_replaced(
     assert laptop.decisions() == desk.decisions() == ["Said a year ago"]
 
 
-def test_machines_that_push_at_once_all_get_through(tmp_path: Path, repository: Repository) -> None:
-    machines = [*pair(tmp_path, repository), Machine(tmp_path, "third")]
+def test_machines_that_push_at_once_all_get_through(
+    tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    machines = [desk, laptop, Machine(tmp_path, "third")]
     key = keys.read(str(machines[0].home))
     assert key is not None
     machines[2].tied(repository, key.words)
