@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import redaction
 from redaction_samples.halves import HALVES
-from thorough import examples, stride
+from thorough import IS_THOROUGH, examples
 
 NAMES = [
     name
@@ -31,6 +31,10 @@ OPENING = (
     "<privateer -----begin ://www.example.org/?a=b -b curl -pass --token password: the words of a "
     "mnemonic for heroku in build 0x1234567890abcdef1 are gone."
 )
+# Every sample in a thorough run, else one in so many.
+STEP = 1 if IS_THOROUGH else 5
+# So many texts are looked at together, each apart from the next.
+TOGETHER = 8
 # Longer than any rule looks back or ahead: what stands before it is not near what is behind it.
 APART = "\n" + "Cashiers post each transaction before noon, and nothing else.\n" * 5
 
@@ -47,20 +51,21 @@ def test_the_opening_text_opens_every_step_and_holds_no_secret() -> None:
 
 @pytest.mark.parametrize("half", HALVES)
 def test_what_the_steps_would_hide_the_look_opens_for(half: str) -> None:
-    texts = [sample.text for sample in redaction.samples(half, 2)[:: stride()]]
+    texts = [sample.text for sample in redaction.samples(half, 2)[::STEP]]
     said = [word for text in texts for word in text.split()]
     chosen = random.Random(half)
-    for _ in range(examples(8_000, 150)):
+    for _ in range(examples(8_000, 100)):
         some = [chosen.choice(chosen.choice((said, NAMES))) for _ in range(chosen.randint(1, 14))]
         some = [word.upper() if chosen.random() < 0.1 else word for word in some]
         texts.append(chosen.choice((" ", " ", " ", "", "\n", "\t", "\u3000")).join(some))
 
-    alone = [hidden(redact(f"{text}{APART}")) + OPENING for text in texts]
-    behind = [hidden(redact(f"{text}{APART}{OPENING}")) for text in texts]
+    groups = [texts[n : n + TOGETHER] for n in range(0, len(texts), TOGETHER)]
+    alone = ["".join(hidden(redact(f"{text}{APART}")) for text in group) for group in groups]
+    behind = [hidden(redact("".join(f"{text}{APART}" for text in g) + OPENING)) for g in groups]
 
     # Their number, not texts: those of the held half are not to be seen.
     # Some rules look across lines: the opening text may itself be what makes a mix of words one.
-    assert sum(a != b for a, b in zip(alone, behind, strict=True)) <= 1
+    assert sum(a + OPENING != b for a, b in zip(alone, behind, strict=True)) <= 1
 
 
 def test_plain_prose_starts_no_step_of_redaction() -> None:

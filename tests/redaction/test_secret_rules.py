@@ -19,10 +19,10 @@ import pytest
 
 from memory_fabric.redaction.redact import may_hold_secret, redact
 from memory_fabric.redaction.rules import table
-from thorough import IS_THOROUGH
+from thorough import IS_THOROUGH, examples
 
 PLUGIN = str(Path(__file__).parents[2] / "plugin")
-EACH = 8
+EACH = examples(8, 4)
 ISSUED, SHAPES = table("public issued").rules, table("issued").rules
 BESIDE = (*table("public beside").rules, *table("beside").rules)
 PRINTABLE = string.ascii_letters + string.digits + "-_.~!"
