@@ -49,7 +49,7 @@ def test_a_written_graph_is_read_as_it_was(whole: Graph) -> None:
     assert b"\n".join(exchange.line_of(item) for item in found if item) == content
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(30, 12))
 @given(graphs())
 def test_an_imported_graph_is_exported_byte_for_byte_and_in_its_order(whole: Graph) -> None:
     items: list[Entity | Relation] = [*whole.entities, *whole.relations]
@@ -95,7 +95,7 @@ def put(db: Database, apply: Apply, before: Graph, now: Graph) -> None:
     merge_changes(db, apply, marked[0], marked[1], lambda: None, Ours())
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50, 12))
 @given(graphs(FEW), graphs(FEW), graphs(FEW))
 def test_what_others_change_is_done_and_what_is_ours_stays(
     base: Graph, theirs: Graph, ours: Graph

@@ -248,7 +248,7 @@ def stated_edges(memory: Memory, judge: Judge) -> set[tuple[str, str, str]]:
     return found
 
 
-@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40, 10), suppress_health_check=list(HealthCheck))
 @given(rows, several)
 def test_br19_an_answer_holds_all_that_meets_the_filters_and_nothing_else(
     stories: list[tuple[Any, ...]], asked: list[dict[str, Any]]
@@ -274,7 +274,7 @@ def one_of_each(ids: set[str]) -> set[str]:
     return {id_.partition("#")[0] for id_ in ids}
 
 
-@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40, 10), suppress_health_check=list(HealthCheck))
 @given(rows, several)
 def test_edges_and_what_is_shown_of_them_meet_the_filters(
     stories: list[tuple[Any, ...]], asked: list[dict[str, Any]]

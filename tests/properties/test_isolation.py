@@ -362,7 +362,7 @@ LOOKS: list[Look] = [recalled, injected, by_tools, histories, pictures, lists]
 
 TestRooms = Rooms.TestCase
 TestRooms.settings = settings(
-    max_examples=examples(60, 8),
+    max_examples=examples(60, 5),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

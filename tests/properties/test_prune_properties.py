@@ -37,7 +37,7 @@ def fill(memory: Memory, steps: list[tuple[tuple[str, dict[str, Any]], str, str]
             continue
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(60, 12))
 @given(STEPS, st.integers(1, 8), st.sampled_from([None, 0, 80, 130]), st.integers(1, 3))
 def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
     steps: list[Any], limit: int, older_than: int | None, batch: int
@@ -71,7 +71,7 @@ def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
         memory.close()
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(60, 12))
 @given(STEPS)
 def test_nothing_pinned_and_nothing_younger_than_the_least_limit_is_stale(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

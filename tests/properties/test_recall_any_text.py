@@ -23,6 +23,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import conditions
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
 from replay.hook_runner import HookRunner
+from thorough import examples
 
 LIMIT = 7
 # Two databases with four sources each, near words, walks and cross references among them.
@@ -82,6 +83,9 @@ huge = {
     "surrogates": "\ud800" * MEGABYTE,
     "combining marks": "e" + "\u0301" * MEGABYTE,
 }
+# In a large store words are counted first, so that only the number of different ones matters there.
+HUGE = [("small", kind) for kind in huge]
+HUGE += [("large", kind) for kind in ("many words", "many known words", "code", "quoted words")]
 
 
 def fill(memory: Memory) -> None:
@@ -168,7 +172,7 @@ def most(fabric: Fabric) -> int:
 @example("text:*")
 @example("\ud800 pagination\0cursor")
 @example('"pagination AND" OR entity: ^cursor*')
-@settings(suppress_health_check=SUPPRESSED)
+@settings(max_examples=examples(100, 12), suppress_health_check=SUPPRESSED)
 def test_any_text_is_answered_within_its_limits_and_a_bounded_number_of_statements(
     fabric: Fabric, text: str
 ) -> None:
@@ -180,7 +184,7 @@ def test_any_text_is_answered_within_its_limits_and_a_bounded_number_of_statemen
 
 
 @given(any_text)
-@settings(suppress_health_check=SUPPRESSED)
+@settings(max_examples=examples(100, 12), suppress_health_check=SUPPRESSED)
 def test_what_stands_among_signs_of_the_index_is_still_found(fabric: Fabric, text: str) -> None:
     """A law that a search which gives up on odd text would break: the word is there all along."""
     # What could be a filter, a phrase, a fence or a word left out has its own meaning.
@@ -192,7 +196,7 @@ def test_what_stands_among_signs_of_the_index_is_still_found(fabric: Fabric, tex
     assert any("agination" in hit.text for hit in answer.hits)
 
 
-@pytest.mark.parametrize("kind", huge)
+@pytest.mark.parametrize(("fabric", "kind"), HUGE, indirect=["fabric"])
 def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
     fabric: Fabric, kind: str
 ) -> None:
@@ -216,7 +220,7 @@ def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
         assert statement.count('"') <= 2 * most_words
 
 
-@pytest.mark.parametrize("kind", huge)
+@pytest.mark.parametrize(("fabric", "kind"), HUGE, indirect=["fabric"])
 def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, kind: str) -> None:
     calls = 0
 

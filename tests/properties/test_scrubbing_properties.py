@@ -32,7 +32,7 @@ def names_in(value: Any) -> set[str]:
     return {name for part in value for name in names_in(part)} if isinstance(value, list) else set()
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, 15))
 @given(STEPS)
 def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
     changes: list[Change],
@@ -52,7 +52,7 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
                 assert TARGET.texts[0] not in json.dumps(part, ensure_ascii=False)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(40, 12))
 @given(STEPS, st.sampled_from(("Redis", "fast", "Use it", "api")))
 def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
     changes: list[Change], words: str
@@ -72,7 +72,7 @@ def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
                 assert not target.is_in(json.dumps(part))
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(80, 12))
 @given(STEPS)
 def test_an_operation_that_does_not_concern_it_stays_the_same_object(
     changes: list[Change],
