@@ -28,6 +28,7 @@ SMALL = Scale(
     kills=3,
     long_chars=300_000,
     chain=120,
+    flood=(12, 12),
     at_once=True,
     reference=False,
     slack_s=6.0,  # other tests run beside it

@@ -16,9 +16,12 @@ from memory_fabric.servers.http.routes import LOOK_EVERY_S
 from servers.http.http_server import INGEST, Reply, Serving, serving
 from waiting import until
 
-SENDERS, KILL_AFTER = 8, 60
-MANY = 400
+SENDERS, KILL_AFTER = 8, 30
+MANY = 160
 PAGE = 4096
+ENOUGH_REFUSED = 5
+# The server looks at its disk far less often.
+BETWEEN_QUESTIONS_S = 0.05
 
 
 def child_of(server: Serving) -> int:
@@ -54,6 +57,16 @@ def looked_at_anew(server: Serving) -> list[Reply]:
     replies, began = [], time.monotonic()
     while time.monotonic() - began < 2 * LOOK_EVERY_S:
         replies.append(server.get("/readyz", key="none"))
+        time.sleep(BETWEEN_QUESTIONS_S)
+    return replies
+
+
+def sent_until_refused(server: Serving) -> list[Reply]:
+    """Return the answers to texts of 4 KB, of which the last few were refused."""
+    replies: list[Reply] = []
+    while sum(reply.status != 202 for reply in replies) < ENOUGH_REFUSED:
+        assert len(replies) < 300, "the disk is never full"
+        replies.append(server.send(f"{len(replies)} " + "many words " * 400))
     return replies
 
 
@@ -111,7 +124,7 @@ def test_a_full_disk_is_reported_loses_nothing_and_is_recovered_from(tmp_path: P
         resource.setrlimit(resource.RLIMIT_FSIZE, (150 * PAGE, resource.RLIM_INFINITY))
 
     with serving(shell, prepare=limit) as server:
-        replies = [server.send(f"{number} " + "many words " * 400) for number in range(300)]
+        replies = sent_until_refused(server)
         ready = looked_at_anew(server)
         taken = [one.json["id"] for one in replies if one.status == 202]
         readable = {server.get(f"{INGEST}/{id_}", key="none").status for id_ in taken}
