@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(FOLDER))
+
+import locomo  # noqa: E402 - the benchmark's own folder is where its modules are found
+import pruning  # noqa: E402
+
 SAID = {
     "a": ("Ines", "I planted tomatoes on the balcony", "Tom", "My bike has a flat tyre again"),
     "b": ("Vera", "The choir sings Bach in June", "Luis", "I baked rye bread with walnuts"),
@@ -63,15 +71,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(script: str, *arguments: str) -> str:
-    ran = subprocess.run(
-        [sys.executable, str(FOLDER / script), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+def run(main: Callable[[Sequence[str]], int], *arguments: str) -> str:
+    """Return what a benchmark prints, run in this process."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(arguments) == 0
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_predictions_rank_the_documents_of_a_file(
 ) -> None:
     out = tmp_path / "predictions.jsonl"
 
-    shown = run("locomo.py", "--data", str(file), "--unit", unit, "--path", path, "--out", str(out))
+    shown = run(locomo.main, "--data", str(file), "--unit", unit, "--path", path, "--out", str(out))
 
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [line["question"] for line in lines] == ["qa1", "qa2", "qa3", "qb1", "qb2", "qb3"]
@@ -121,7 +126,7 @@ def test_a_question_finds_only_sessions_before_its_own(
     named = {"2": "asked too early", "3": "abstention"}
     path.write_text(json.dumps({"conversations": [whole], "categories": named}), "utf-8")
 
-    shown = run("locomo.py", "--data", str(path), "--out", str(out))
+    shown = run(locomo.main, "--data", str(path), "--out", str(out))
 
     found = {line["question"]: line for line in map(json.loads, out.read_text().splitlines())}
     assert list(found) == ["early", "qa1", "none"]
@@ -134,7 +139,7 @@ def test_a_question_finds_only_sessions_before_its_own(
 
 def test_noise_is_measured_by_asking_the_memory_of_another_conversation(file: Path) -> None:
     # Prompts are given no turns that they do not ask for.
-    shown = run("locomo.py", "--data", str(file), "--noise", "--unit", "observation").splitlines()
+    shown = run(locomo.main, "--data", str(file), "--noise", "--unit", "observation").splitlines()
 
     assert shown[0] == "observation, hot path: 4 questions to another conversation's memory"
     assert shown[1] == "with any injection: 0.0 %"
@@ -142,7 +147,7 @@ def test_noise_is_measured_by_asking_the_memory_of_another_conversation(file: Pa
 
 
 def test_the_table_has_a_row_for_each_baseline_and_for_each_omitted_signal(file: Path) -> None:
-    shown = run("locomo.py", "--data", str(file), "--table")
+    shown = run(locomo.main, "--data", str(file), "--table")
 
     names = [line[:34].strip() for line in shown.splitlines()[1:]]
     assert names[: names.index("ours, hot path")] == ["substring", "keyword", "fts5", "porter"]
@@ -151,7 +156,7 @@ def test_the_table_has_a_row_for_each_baseline_and_for_each_omitted_signal(file:
 
 def test_pruning_is_measured_against_the_whole_index() -> None:
     size = ("--rows", "400", "--questions", "40", "--as", "40000")
-    shown = run("pruning.py", *size).splitlines()
+    shown = run(pruning.main, *size).splitlines()
 
     assert shown[0] == "400 rows asked as if they were 40,000; 40 questions each"
     figures = [line.split() for line in shown[2:]]
