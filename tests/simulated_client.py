@@ -50,7 +50,7 @@ class SimulatedClient:
             **fields,
         }
         # What a session's end starts would expire old turns beside the test.
-        with mock.patch.object(maintenance, "start"):
+        with mock.patch.object(maintenance, "start", lambda *_: 0):
             output = dispatcher.run(json.dumps(event).encode(), self.environ)
         if name == "UserPromptSubmit" and self.writes_entries:
             self.entry(str(fields.get("prompt", "")), session)

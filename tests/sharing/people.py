@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from command_line import run_here
+from hooks_here import fire_here
 from memory_fabric.config import read_settings
 from memory_fabric.hooks.table import PATIENCE
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import HookResult, HookRunner
+from replay.hook_runner import HookRunner
 
 LOCAL = Path(".claude") / "memory"
 
@@ -99,10 +100,8 @@ class Person:
     def fires(self, name: str, session: str, **fields: str) -> str:
         """Run the hook of an event; return the text for the model."""
         event = {"hook_event_name": name, "session_id": session, **fields}
-        if self.through_hooks:
-            return self.hooks.run(event).context
-        done = run_here(("hook",), self.hooks.environ, self.project, json.dumps(event))
-        return HookResult(done.status, done.out.encode(), done.err).context
+        result = self.hooks.run(event) if self.through_hooks else fire_here(self.hooks, event)
+        return result.context
 
     def publishes(self) -> None:
         """Commit the folder, bring in what others pushed, and push."""

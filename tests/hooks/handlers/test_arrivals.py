@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks_here import fire_here
 from memory_fabric.config import read_settings
 from memory_fabric.ids import new_id
 from memory_fabric.models import Provenance, Record
@@ -36,9 +37,10 @@ def hooks(tmp_path: Path) -> HookRunner:
     return hooks
 
 
-def start(hooks: HookRunner, session: str, **fields: str) -> str:
+def start(hooks: HookRunner, session: str, *, through_hooks: bool = False, **fields: str) -> str:
     """Start a session; the notice for the user."""
-    result = hooks.run({**START, "session_id": session, **fields})
+    event = {**START, "session_id": session, **fields}
+    result = hooks.run(event) if through_hooks else fire_here(hooks, event)
     assert result.status == 0 and LINE not in result.context
     return str((result.reply or {}).get("systemMessage", ""))
 
@@ -73,7 +75,7 @@ def test_a_session_start_reports_new_team_records_once_a_day(
     say(hooks, "bob", "Use Kafka for the order events", "The shop has one database")
     say(hooks, "bob", "Payments are idempotent")
     say(hooks, "dora", "Invoices are numbered by year")
-    told = start(hooks, "back")
+    told = start(hooks, "back", through_hooks=True)
     assert told.endswith(
         "memory-fabric, since you were away: 3 from bob, 1 from dora, 1 contradicts yours "
         "(/memory-fabric:review)"

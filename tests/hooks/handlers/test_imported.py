@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
 from importing.foreign import ClaudeMem
 from simulated_client import SimulatedClient
 
-MANY = 259
+SOME, MANY = 60, 259
 CHARS_PER_TOKEN = 4
 PERSONAL = "Prefers answers in metric units"
 KINDS = ("decision", "bugfix", "discovery")
 
 
 @pytest.fixture
-def client(client: SimulatedClient) -> SimulatedClient:
-    """A client whose user has imported the memories of two other programs."""
-    database = ClaudeMem(client.home / ".claude-mem" / "claude-mem.db")
-    for number in range(MANY - 1):
-        title = f"Payment{number} reaches the ledger{number} through gateway{number} at {number}"
-        database.add("observations", project="shop", type=KINDS[number % 3], title=title)
+def claude_mem(tmp_path: Path) -> Iterator[ClaudeMem]:
+    """An empty database of claude-mem."""
+    database = ClaudeMem(tmp_path / ".claude-mem" / "claude-mem.db")
+    yield database
     database.close()
+
+
+@pytest.fixture
+def client(client: SimulatedClient, claude_mem: ClaudeMem) -> SimulatedClient:
+    """A client whose user has imported the memories of two other programs."""
+    bring_in(client, claude_mem, range(SOME - 1))
     export = client.home / "mem0.json"
     export.write_text(json.dumps({"results": [{"id": "1", "memory": PERSONAL, "user_id": "ann"}]}))
-    for source in (database.path, export):
-        done = client.command("import", str(source))
-        assert done.returncode == 0, done.stderr
+    done = client.command("import", str(export))
+    assert done.returncode == 0, done.stderr
     return client
+
+
+def bring_in(client: SimulatedClient, database: ClaudeMem, numbers: Iterable[int]) -> None:
+    """Import observations of these numbers."""
+    for number in numbers:
+        title = f"Payment{number} reaches the ledger{number} through gateway{number} at {number}"
+        database.add("observations", project="shop", type=KINDS[number % 3], title=title)
+    done = client.command("import", str(database.path))
+    assert done.returncode == 0, done.stderr
 
 
 def waiting(client: SimulatedClient) -> int:
@@ -60,8 +74,9 @@ def test_many_short_imports_use_at_most_100_tokens_too(client: SimulatedClient) 
 
 
 def test_all_imports_of_a_program_are_confirmed_at_once_with_the_users_trust(
-    client: SimulatedClient,
+    client: SimulatedClient, claude_mem: ClaudeMem
 ) -> None:
+    bring_in(client, claude_mem, range(SOME - 1, MANY - 1))
     before = waiting(client)
 
     done = client.command("review", "--holds", "claude-mem")
@@ -76,13 +91,13 @@ def test_all_imports_of_a_program_are_confirmed_at_once_with_the_users_trust(
 
 
 def test_all_imports_of_a_program_can_be_dropped_and_are_not_imported_again(
-    client: SimulatedClient,
+    client: SimulatedClient, claude_mem: ClaudeMem
 ) -> None:
     done = client.command("review", "--drop", "claude-mem")
 
     assert done.returncode == 0, done.stderr
     assert waiting(client) == 1
-    client.command("import", str(client.home / ".claude-mem" / "claude-mem.db"))
+    client.command("import", str(claude_mem.path))
     assert waiting(client) == 1
     again = client.command("review", "--drop", "claude-mem")
     assert again.returncode == 2 and "Nothing of claude-mem waits" in again.stderr
