@@ -16,8 +16,9 @@ LAST_NUMBER = 20
 
 def marked() -> Iterator[str]:
     """Every key in a marker of a test, and every key of a story."""
-    for path in TESTS.glob("*/**/test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    texts = (path.read_text("utf-8") for path in TESTS.glob("*/**/test_*.py"))
+    for text in texts:
+        for node in ast.walk(ast.parse(text)) if "mark.behaviour" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.behaviour":
                 parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))
                 yield from (str(part.value) for part in parts)

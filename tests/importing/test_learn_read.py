@@ -27,6 +27,7 @@ from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import registry_file
 from thorough import IS_THOROUGH
+from waiting import until
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
@@ -436,10 +437,8 @@ def start(machine: Machine) -> subprocess.Popen[bytes]:
 def wait_for_turns(machine: Machine, process: subprocess.Popen[bytes], most: int) -> bool:
     """Wait until that many turns more are stored, or the run ends; True if it is still running."""
     first = turns(machine)
-    while process.poll() is None:
-        if turns(machine) - first >= most:
-            return True
-    return False
+    until(lambda: process.poll() is not None or turns(machine) - first >= most)
+    return process.poll() is None
 
 
 def turns(machine: Machine) -> int:
