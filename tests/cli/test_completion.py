@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -45,27 +46,55 @@ def completed(bash: Shell, script: str, *words: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("rec",), ["recall"]),
-        (("pr",), ["project", "prune"]),
-        (("recall", "--expl"), ["--explain"]),
-        (("prune", "--ty"), ["--type"]),
-        (("remember", "--type", "anti"), ["antipattern"]),
-        (("stale", "--type", "dec"), ["decision"]),
-        (("remember", "--scope", ""), ["local", "user", "team", "global"]),
-        (("edit", "1a2b3c4d", "--scope", ""), ["user", "team", "global"]),
-        (("edit", "1a2b3c4d", "--type", "rul"), ["rule"]),
-        (("completion", "z"), ["zsh"]),
-        (("unheard-of", "--x"), []),
-    ],
-)
-def test_bash_completes_commands_options_and_values(
+TABLE = [
+    (("rec",), ["recall"]),
+    (("pr",), ["project", "prune"]),
+    (("recall", "--expl"), ["--explain"]),
+    (("prune", "--ty"), ["--type"]),
+    (("remember", "--type", "anti"), ["antipattern"]),
+    (("stale", "--type", "dec"), ["decision"]),
+    (("remember", "--scope", ""), ["local", "user", "team", "global"]),
+    (("edit", "1a2b3c4d", "--scope", ""), ["user", "team", "global"]),
+    (("edit", "1a2b3c4d", "--type", "rul"), ["rule"]),
+    (("completion", "z"), ["zsh"]),
+    (("unheard-of", "--x"), []),
+]
+# Answers as to bash's function, each in a process that has loaded what all need.
+ANSWERING = """
+import json, os, sys
+import typer.completion
+from memory_fabric.cli import app, main
+for number, words in enumerate(json.loads(sys.argv[1])):
+    if not os.fork():
+        os.environ |= {"_MEMORY_FABRIC_COMPLETE": "complete_bash", "COMP_CWORD": str(len(words))}
+        os.environ["COMP_WORDS"] = "\\n".join(("memory-fabric", *words))
+        sys.stdout = open(f"answer{number}", "w", encoding="utf-8")
+        try:
+            main.main([])
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.parametrize(("words", "offered"), [TABLE[0], TABLE[3]])
+def test_bash_completes_commands_and_values(
     bash: Shell, words: tuple[str, ...], offered: list[str]
 ) -> None:
     script = bash.run("completion", "bash").out
     assert completed(bash, script, "memory-fabric", *words) == offered
+
+
+def test_commands_options_and_values_are_offered_to_bash(bash: Shell) -> None:
+    asked = json.dumps([words for words, _ in TABLE])
+    command = [sys.executable, "-c", ANSWERING, asked]
+
+    subprocess.run(command, env=bash.environ, cwd=bash.project, timeout=GIVE_UP_S, check=True)
+
+    answers = [bash.project / f"answer{number}" for number in range(len(TABLE))]
+    offered = [answer.read_text("utf-8").split() for answer in answers]
+    assert offered == [expected for _, expected in TABLE]
 
 
 def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:

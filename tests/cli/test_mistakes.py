@@ -327,17 +327,14 @@ def raw(shell: Shell, script: str, *words: str | bytes, **variables: str) -> Don
     )
 
 
-@pytest.mark.parametrize("name", ("recall", "remember", "export"))
-def test_closed_standard_output_is_reported_as_an_error(shell: Shell, name: str) -> None:
-    done = raw(shell, ">&-", *words_of(name))
+def test_closed_standard_output_is_reported_as_an_error(shell: Shell) -> None:
+    done = raw(shell, ">&-", *words_of("remember"))
 
     helps(done, 1)
     assert not shell.memory.exists()
 
 
-@pytest.mark.parametrize(
-    "words", [("recall", "pagination"), ("export",), ("status", "--json"), ("pin", "--help")]
-)
+@pytest.mark.parametrize("words", [("export",), ("pin", "--help")])
 def test_a_full_device_as_output_is_reported(shell: Shell, words: tuple[str, ...]) -> None:
     fill(shell)
 
@@ -347,9 +344,8 @@ def test_a_full_device_as_output_is_reported(shell: Shell, words: tuple[str, ...
     assert "No space left on device." in done.err
 
 
-@pytest.mark.parametrize("name", ("recall", "setup", "uninstall"))
-def test_every_command_survives_closed_standard_input(shell: Shell, name: str) -> None:
-    done = raw(shell, "<&-", *words_of(name))
+def test_a_command_that_asks_survives_closed_standard_input(shell: Shell) -> None:
+    done = raw(shell, "<&-", *words_of("setup"))
 
     assert "Traceback" not in done.err + done.out
     assert done.status in DOCUMENTED
@@ -373,7 +369,10 @@ def test_closed_standard_error_keeps_the_exit_code(shell: Shell) -> None:
 
 @pytest.mark.parametrize("name", ["recall", "why", "forget", "history", "remember", "import"])
 def test_every_command_survives_arguments_that_are_not_utf_8(shell: Shell, name: str) -> None:
-    done = raw(shell, "", name, b"caf\xff\xfe because")
+    word = b"caf\xff\xfe because"
+    is_own_process = name == "remember"
+
+    done = raw(shell, "", name, word) if is_own_process else shell.run(name, os.fsdecode(word))
 
     assert "Traceback" not in done.err + done.out
     assert done.status in DOCUMENTED

@@ -1,4 +1,4 @@
-"""The main commands on a screen of 80 columns and 24 lines, over a memory of some 200 records."""
+"""The main commands on a screen of 80 columns and 24 lines, over a memory of some 120 records."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ SAID = (
         "after the query of the {subject}, paged by offsets, was paged by cursors with an index",
     ),
 )
-RULES = 12
+THINGS, RULES = 120, 12
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A shell whose project remembers some 200 things, said in the last 190 days."""
+    """A shell whose project remembers some 120 things, said in the last 190 days."""
     shell = Shell(tmp_path_factory.mktemp("screens"))
     memory = Memory.open(
         read_settings({**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}, {})
     )
-    for number in range(200):
+    for number in range(THINGS):
         kind, form = SAID[number % len(SAID)]
         text = form.format(
             subject=SUBJECTS[number % len(SUBJECTS)],
             technology=TECHNOLOGIES[number // len(SUBJECTS) % len(TECHNOLOGIES)],
             number=1000 + number,
         )
-        at = timestamp(time.time() - (200 - number) * 0.95 * DAY_S)
+        at = timestamp(time.time() - (THINGS - number) / THINGS * 190 * DAY_S)
         by = Provenance("prompt", "user", f"session-{number // 8}", at=at)
         state(memory, stated(memory, text, type=kind), by, at=at)
     memory.flush()
@@ -104,24 +104,30 @@ def test_a_table_fits_the_screen_and_its_columns_have_content(
     assert [name for name in ("score", "told") if len(set(found.get(name, "ab"))) < 2] == []
 
 
-@pytest.mark.parametrize("words", [("status",), ("review",), ("domains",)], ids=" ".join)
-def test_a_report_fits_the_screen(known: Shell, words: tuple[str, ...]) -> None:
-    lines = screen(known, *words)
+@pytest.fixture(scope="module")
+def reports(known: Shell) -> dict[str, list[str]]:
+    """The screens of commands that show a report."""
+    return {command: screen(known, command) for command in ("status", "review", "domains")}
+
+
+@pytest.mark.parametrize("command", ["status", "review", "domains"])
+def test_a_report_fits_the_screen(reports: dict[str, list[str]], command: str) -> None:
+    lines = reports[command]
 
     # Lines of a report are folded by the terminal.
     assert sum(-(-max(len(line), 1) // COLUMNS) for line in lines) <= ROWS
 
 
-def test_status_names_each_tier_and_its_contents(known: Shell) -> None:
-    found = dict(columns(screen(known, "status"), "tier"))
+def test_status_names_each_tier_and_its_contents(reports: dict[str, list[str]]) -> None:
+    found = dict(columns(reports["status"], "tier"))
 
     assert list(found) == ["tier", "state", "written", "read", "holds"]
     assert found["tier"][:3] == ["graph", "local", "native"]
     assert "records" in " ".join(found["holds"])
 
 
-def test_review_shows_the_commands_for_each_decision(known: Shell) -> None:
-    shown = "\n".join(screen(known, "review"))
+def test_review_shows_the_commands_for_each_decision(reports: dict[str, list[str]]) -> None:
+    shown = "\n".join(reports["review"])
 
     assert "stale memory, " in shown
     assert "review --holds ID, edit ID, or forget ID" in shown

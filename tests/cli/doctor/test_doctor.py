@@ -89,26 +89,37 @@ def test_doctor_prove_fails_when_the_plugin_folder_is_missing(tmp_path: Path, sh
 
 
 @pytest.mark.parametrize(
-    ("module", "faults"),
+    ("modules", "faults"),
     [
-        ("hooks/handlers/memory_context.py", {"canary comes out"}),
-        ("hooks/handlers/graph_memory_inject.py", {"canary at a subagent"}),
         (
-            "hooks/handlers/auto_remember.py",
+            (
+                "hooks/handlers/memory_context.py",
+                "hooks/handlers/graph_memory_inject.py",
+                "servers/mcp/stdio_server.py",
+                "cli/commands/forget.py",
+            ),
+            {
+                "canary comes out",
+                "canary at a subagent",
+                "canary by the server",
+                "canary is forgotten",
+            },
+        ),
+        (
+            ("hooks/handlers/auto_remember.py",),
             {"canary by Stop", "canary in decisions.jsonl", "canary in MEMORY.md"},
         ),
-        ("servers/mcp/stdio_server.py", {"canary by the server"}),
-        ("cli/commands/forget.py", {"canary is forgotten"}),
     ],
 )
 def test_a_broken_module_of_the_plugin_fails_the_canary_checks_that_need_it(
-    shell: Shell, tmp_path: Path, module: str, faults: set[str]
+    shell: Shell, tmp_path: Path, modules: tuple[str, ...], faults: set[str]
 ) -> None:
     root = tmp_path / "broken"
     for name in ("hooks", "plugin"):
         shutil.copytree(ROOT / name, root / name)
     shutil.copy(ROOT / "hooks.json", root)
-    (root / "plugin/memory_fabric" / module).write_text("raise OSError('cut')\n", "utf-8")
+    for module in modules:
+        (root / "plugin/memory_fabric" / module).write_text("raise OSError('cut')\n", "utf-8")
 
     checks = look(shell, "--prove", CLAUDE_PLUGIN_ROOT=str(root))
 

@@ -109,7 +109,7 @@ def short_id(shell: Shell) -> str:
 
 
 def test_no_transcripts_are_reported_as_ok(decided: Shell) -> None:
-    checks = prove_by_command(decided)
+    checks = prove(decided)
 
     assert list(checks) == ["receipts"]
     assert checks["receipts"]["state"] == "ok" and "no transcript" in checks["receipts"]["told"]

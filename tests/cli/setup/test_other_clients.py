@@ -133,9 +133,8 @@ def test_setup_for_qwen_adds_the_server_and_the_hooks(shell: Shell) -> None:
 
 @pytest.mark.parametrize("before", [None, b"", b"{}", USERS, FLAT])
 @pytest.mark.parametrize("client", OF_JSON)
-@pytest.mark.parametrize("own", [True, False])
 def test_remove_restores_the_file_byte_for_byte(
-    shell: Shell, client: str, before: bytes | None, own: bool
+    shell: Shell, client: str, before: bytes | None
 ) -> None:
     path = shell.user_home / PLACES[client]
     if before is not None:
@@ -144,12 +143,28 @@ def test_remove_restores_the_file_byte_for_byte(
     shell.run("setup", "--client", client, "--yes")
     written = path.read_bytes()
 
-    done = shell.run("setup", *(("--client", client) if own else ()), "--remove", "--yes")
+    done = shell.run("setup", "--client", client, "--remove", "--yes")
 
     assert LAUNCH.encode() in written
     assert done.status == 0, done.err
     assert (path.read_bytes() if path.exists() else None) == before
     assert path.parent.exists() == (before is not None)
+
+
+def test_remove_without_a_client_restores_the_files_of_all_clients(shell: Shell) -> None:
+    paths = {client: shell.user_home / PLACES[client] for client in OF_JSON}
+    for client, path in paths.items():
+        if client != "codex":  # whose folder and file are new
+            path.parent.mkdir()
+            path.write_bytes(USERS)
+        shell.run("setup", "--client", client, "--yes")
+        assert LAUNCH.encode() in path.read_bytes()
+
+    done = shell.run("setup", "--remove", "--yes")
+
+    assert done.status == 0, done.err
+    assert not paths.pop("codex").parent.exists()
+    assert {path.read_bytes() for path in paths.values()} == {USERS}
 
 
 @pytest.mark.parametrize(("client", "users"), [("codex", USERS), ("cursor", FLAT)])
