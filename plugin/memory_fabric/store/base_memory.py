@@ -81,7 +81,7 @@ class BaseMemory:
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open project or user database; if it is missing, create it or return None."""
+        """Return the open database; if it is missing, `create` it, otherwise return None."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:

@@ -20,6 +20,7 @@ from memory_fabric.ids import checksum
 
 LOCK_POLL_S = 0.005
 Stamp = tuple[int, int, int] | None
+Content = bytes | Iterable[bytes]
 # A link in a cloned repository must not redirect writes to another file of the user.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Windows only: without this flag, each line feed would be written as two characters.
@@ -291,12 +292,7 @@ def pretty_json(value: Mapping[str, Any]) -> bytes:
 
 
 def write_atomic(
-    path: str,
-    data: bytes | Iterable[bytes],
-    mode: int = 0o600,
-    *,
-    still: Callable[[], bool] | None = None,
-    durable: bool = True,
+    path: str, data: Content, *, still: Callable[[], bool] | None = None, durable: bool = True
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
     link to a regular file of the same user is followed, because people link their settings. Large
@@ -306,7 +302,7 @@ def write_atomic(
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
     beside = f"{target}.{os.getpid()}-{time.monotonic_ns()}.tmp"
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:
         try:
             if own_mode is not None:

@@ -4,8 +4,6 @@ All contain JSON lines with ids, so reading a line twice changes nothing. The qu
 operation, created under a temporary name and then renamed, so adding one needs no lock.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -22,6 +20,8 @@ from memory_fabric.store.home import signing
 from memory_fabric.store.operations import kinds
 from memory_fabric.store.operations.kind import former_records, parts_of
 
+# A function that receives the lines appended to decisions.jsonl.
+Note = Callable[[list[Json]], object] | None
 DECISIONS = "decisions.jsonl"
 # Keys of a record's evidence whose values are quotations from a session.
 WORDS = frozenset((QUOTATION, models.AGREED, models.PROMPT, models.BEFORE))
@@ -136,17 +136,12 @@ def has_unexported(db: Database) -> bool:
 
 
 def export(
-    db: Database,
-    operations_path: str,
-    decisions_folder: str,
-    on_decisions: Callable[[list[dict[str, Any]]], object] | None = None,
-    *,
-    words: bool = True,
+    db: Database, journal_path: str, folder: str, on_decisions: Note = None, *, words: bool = True
 ) -> int:
     """Append all operations that the journal lacks, and return their count. The current state of
-    each changed record is appended to decisions.jsonl in `decisions_folder`, and passed to
-    `on_decisions`. Without `words`, the user's quotations are omitted, because git shares the file.
-    A crash may write lines twice, but readers use only the last line of each id.
+    each changed record is appended to decisions.jsonl in `folder`, and passed to `on_decisions`.
+    Without `words`, the user's quotations are omitted, because git shares the file. A crash may
+    write lines twice, but readers use only the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -154,14 +149,14 @@ def export(
         with db.transaction() as c:
             rows = c.execute(unexported, (BATCH,)).fetchall()
             lines = [_line(db.kind, row) for row in rows]
-            files.append_lines(operations_path, lines)
+            files.append_lines(journal_path, lines)
             # Readers use only the last line of each id, so one line per record is enough.
             pairs = zip(rows, lines, strict=True)
             by_id = {d["id"]: d for row, line in pairs for d in _decisions(c, row, line)}
             if by_id:
                 decisions = [d if words else without_words(d) for d in by_id.values()]
-                prepare_folder(decisions_folder)
-                files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
+                prepare_folder(folder)
+                files.append_lines(os.path.join(folder, DECISIONS), decisions)
                 if on_decisions is not None:
                     on_decisions(decisions)
             exported = [(row[0],) for row in rows]

@@ -1,7 +1,5 @@
 """Conversion between Record objects, JSON (in journals, operations, exports) and database rows."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -145,10 +143,8 @@ def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> lis
         # The index of fixes is ordered by row, so this order needs no sorting.
         f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
     )
-    fixes = []
-    for id_, what, trust, by, at, evidence, about in (
-        row for db in databases for row in db.rows(query, (session, limit))
-    ):
+    fixes, rows = [], [row for db in databases for row in db.rows(query, (session, limit))]
+    for id_, what, trust, by, at, evidence, about in rows:
         entities = tuple(Entity(*fields) for fields in json.loads(about or "[]"))
         fix = Record("solution", what, id=id_, trust=trust, session=by, created_at=at)
         fixes.append(fix._replace(evidence=json.loads(evidence or "{}"), entities=entities))

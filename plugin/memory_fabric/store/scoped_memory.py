@@ -5,8 +5,6 @@ are read-only; changes use a separate connection. Full-text tables return only r
 ledger, tasks and block have no domain, but only that session reads them.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any

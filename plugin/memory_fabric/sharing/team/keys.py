@@ -155,7 +155,7 @@ def create(home: str, secret: bytes | None = None) -> Key:
         key = read(home)
         if key is None:
             key = Key(secret or os.urandom(KEY_BYTES))
-            files.write_atomic(path, key._secret.hex().encode() + b"\n", 0o600)
+            files.write_atomic(path, key._secret.hex().encode() + b"\n")
         return key
 
 

@@ -1,7 +1,5 @@
 """Sessions: times, injection ledger, open tasks, notes (`block`), and state for a compaction."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -218,11 +216,9 @@ def known_turns(
         uuids, times = [uuid for uuid, _, _ in some], sorted({at for _, _, at in some})
         of_uuids = f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks(uuids)})"
         by_uuid |= dict(db.rows(of_uuids, uuids))
-        for at, role, session, text in db.rows(
-            "SELECT created_at, role, session, text FROM episodes "
-            f"WHERE created_at <> '' AND created_at IN ({marks(times)})",
-            times,
-        ):
+        of_times = f"created_at <> '' AND created_at IN ({marks(times)})"
+        query = f"SELECT created_at, role, session, text FROM episodes WHERE {of_times}"
+        for at, role, session, text in db.rows(query, times):
             by_time.setdefault((role, at), []).append((session, text))
     return by_uuid, by_time
 
@@ -296,9 +292,7 @@ def open_tasks(
     return [(id_, prompt, tuple(offered.split())) for id_, prompt, offered in rows]
 
 
-def offer_tasks(
-    db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
-) -> None:
+def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], agent: str) -> None:
     """Record that an agent was offered these tasks, because the event of its start does not show
     which task it has. When as many agents as tasks have been offered some, the tasks are deleted.
     """
@@ -306,7 +300,7 @@ def offer_tasks(
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
     with db.transaction(durable=False) as c:
         c.executemany(offered_to, [(agent or NAMELESS, task) for task in tasks])
-        rows = c.execute(f"{offered} AND taken_by <> ''", (session, agent_type)).fetchall()
+        rows = c.execute(f"{offered} AND taken_by <> ''", (session, kind)).fetchall()
         if len({name for _, agents in rows for name in agents.split()}) >= len(rows):
             c.executemany("DELETE FROM tasks WHERE id = ?", [(id_,) for id_, _ in rows])
 

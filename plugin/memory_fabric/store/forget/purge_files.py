@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all targets are for the same words
+    every = targets["user"]  # all look for the same words, so any serves as a base
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}

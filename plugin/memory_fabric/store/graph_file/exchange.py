@@ -131,7 +131,7 @@ def graph_lines(whole: Graph) -> list[bytes]:
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
     """Merge these databases into one graph and return its lines. Raises StoreUnavailable."""
     tell = progress or (lambda _done, _of: None)
-    # For the progress, reading a database counts as much as writing its lines.
+    # In the progress display, reading a database counts as much as writing its lines.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))

@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory of `memory_file_path`; send messages to `report`. Raises StoreUnavailable."""
+    """Open the memory of the mirrored file; `report` gets messages. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)

@@ -59,19 +59,16 @@ def read(
     """Return matching operations, newest first; `undone` may give the ids of undone operations."""
     if undone is None:
         ids_undone: set[str] = set()
-        for id_, target in database.rows(
-            "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "
-            "ORDER BY seq DESC"
-        ):
+        undos = "FROM operations WHERE kind = 'undo' ORDER BY seq DESC"
+        query = f"SELECT id, json_extract(payload, '$.operation') {undos}"
+        for id_, target in database.rows(query):
             if id_ not in ids_undone:  # an undo counts unless it was undone itself
                 ids_undone.add(target)
         undone = frozenset(ids_undone)
     changes = []
-    for id_, kind, text, inverse, provenance, seq in database.rows(
-        "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
-        f"WHERE {where} ORDER BY seq DESC LIMIT ?",
-        [*values, limit],
-    ):
+    columns, newest = "id, kind, payload, inverse, provenance, seq", "ORDER BY seq DESC LIMIT ?"
+    query = f"SELECT {columns} FROM operations WHERE {where} {newest}"
+    for id_, kind, text, inverse, provenance, seq in database.rows(query, [*values, limit]):
         payload, by = json.loads(text), json.loads(provenance)
         back = kinds.read_inverse(kind, payload, inverse)
         changes.append(Change(id_, kind, payload, back, by, database.kind, seq, id_ in undone))

@@ -176,12 +176,10 @@ def transcript_folders(databases: Iterable[Database]) -> list[str]:
 
 
 def _entity(memory: Memory, database: Database, name: str, id_: int, kind: str) -> EntityTrace:
-    injections = _of_entity(memory, name)
-    statements = []
-    for number, *fields in database.rows(
-        f"SELECT id, {', '.join(_STATEMENT_FIELDS)} FROM observations WHERE entity = ? ORDER BY id",
-        (id_,),
-    ):
+    injections, statements = _of_entity(memory, name), []
+    columns = f"id, {', '.join(_STATEMENT_FIELDS)}"
+    query = f"SELECT {columns} FROM observations WHERE entity = ? ORDER BY id"
+    for number, *fields in database.rows(query, (id_,)):
         statement = Statement(*fields)
         mine = [i for i in injections if i.memory == f"graph:{name}#{number}"]
         mine += _of_record(memory, statement.record) if statement.record else ()
@@ -269,9 +267,8 @@ def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
     key = f"graph:{name}"
     if memory.domains is not None:  # the keys of observations could be of other domains
         return _injections(memory, "memory = ?", key)
-    return _injections(
-        memory, "memory = ?1 OR substr(memory, 1, ?2) = ?1 || '#'", key, len(key) + 1
-    )
+    where = "memory = ?1 OR substr(memory, 1, ?2) = ?1 || '#'"
+    return _injections(memory, where, key, len(key) + 1)
 
 
 def _injections(memory: Memory, where: str, *values: Any) -> tuple[Injection, ...]:

@@ -10,8 +10,6 @@ writes the file. Any other missing file is created by the next change of the dat
 at a session's start.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ Marks report failing tiers and lost or late prompts; they can be created even on
 failing tier is reported once, and reported again only if it has worked in between.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """The key of a home, and signatures made with the key to identify lines that this home wrote."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -84,7 +84,7 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    # If this user stated one of the entities, or stated it without a record, so is the merged one.
+    # The merged entity is stated by this user, or without a record, if one of the entities is.
     origin = {f: out[0][f] if all(row[f] for row in out) else "" for f in ("record", "said_by")}
     groups = [
         restore.group("entities", out, [out[0] | origin | {"aliases": unique}]),

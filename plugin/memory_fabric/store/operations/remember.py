@@ -104,9 +104,10 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
     elif record.superseded_by and not _exists(c, record.superseded_by):
         record = record._replace(superseded_by="", valid_to="")
     old_rows = payload.get("rows")
-    lifted, undo = _replace(c, old, record, list(payload["seen_in"]), old_rows, by)
+    put = (old_rows, by) if old_rows is not None else None
+    lifted, undo = _replace(c, old, record, list(payload["seen_in"]), put)
     back = put_op(old, seen, lifted) if old else step("forget", ids=[record.id], bury=False)
-    inverse = [back, *undo] if old_rows is None else [*undo, back]
+    inverse = [*undo, back] if put else [back, *undo]
     return _result(record, repeated=old is not None), inverse
 
 
@@ -160,24 +161,19 @@ def _exists(c: Connection, id_: str) -> bool:
 
 
 def _replace(
-    c: Connection,
-    old: Record | None,
-    new: Record,
-    sessions: list[str],
-    old_rows: Any = None,
-    by: Provenance | None = None,
+    c: Connection, old: Record | None, new: Record, sessions: list[str], put: Any = None
 ) -> tuple[Any, Steps]:
-    """Store the record's row, and replace its graph rows by new rows, or by `old_rows` if given.
+    """Store the record's row, and replace its graph rows by new rows, or by `put` (rows, author).
     Return the former graph rows (None if unchanged), and the steps that reverse the other changes.
     """
-    if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
+    if old is not None and put is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
         return None, []
     lifted = remove_from_graph(c, old) if old is not None else rows.nothing()
     records.put(c, new, sessions)
-    if old_rows is None:
+    if put is None:
         return lifted, tombstones.op(_add_to_graph(c, new))
-    _, groups = restore.put_back(c, old_rows, by or _said_by(new), claim_again=True)
+    _, groups = restore.put_back(c, *put, claim_again=True)
     return lifted, restore.op(groups)
 
 
@@ -329,7 +325,7 @@ def is_forgotten(c: Connection, new: Record) -> bool:
         return True
     last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
     (at,) = c.execute(last, (key_sum(new),)).fetchone()
-    # A statement that is read only now may have been made before the record was forgotten.
+    # A statement that arrives only now may have been made before the record was forgotten.
     return at is not None and (new.trust != "user" or stated_at(new) <= at)
 
 

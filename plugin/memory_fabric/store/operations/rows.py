@@ -1,7 +1,5 @@
 """Functions that find, insert, change and delete rows of the graph tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from sqlite3 import Connection
@@ -120,11 +118,10 @@ def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[
     if table == "entities":
         return [row | {"aliases": aliases_of(c, row["id"])} for row in rows]
     by_row: dict[int, list[str]] = {}
-    for number, record in c.execute(
-        "SELECT c.row, c.record FROM json_each(?) AS j CROSS JOIN claims AS c "
-        "ON c.kind = ? AND c.row = j.value ORDER BY c.record",
-        (f"[{','.join(str(row['id']) for row in rows)}]", table),
-    ):
+    joined = "json_each(?) AS j CROSS JOIN claims AS c ON c.kind = ? AND c.row = j.value"
+    numbers = f"[{','.join(str(row['id']) for row in rows)}]"
+    claims = c.execute(f"SELECT c.row, c.record FROM {joined} ORDER BY c.record", (numbers, table))
+    for number, record in claims:
         by_row.setdefault(number, []).append(record)
     return [row | {"claims": by_row.get(row["id"], [])} for row in rows]
 
@@ -308,9 +305,7 @@ class NewRows:
         self._insert("observations", stated, ["entity", "text", "extra"], self._observations)
         self.pending.clear()
 
-    def _insert(
-        self, table: str, common: Payload, columns: list[str], rows: list[tuple[Any, ...]]
-    ) -> None:
+    def _insert(self, table: str, common: Payload, columns: list[str], rows: list[Any]) -> None:
         # Values that all rows have in common come first, so that each of these is bound once.
         shared = ", ".join(f"?{number}" for number in range(1, len(common) + 1))
         row_marks = f"({shared}, {marks(columns)})"

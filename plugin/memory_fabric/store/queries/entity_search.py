@@ -228,9 +228,7 @@ _BY_TEXT = (
 )
 
 
-def _rows_with_part(
-    db: Database, needle: str, by_parts: str, by_letters: str
-) -> Iterator[tuple[Any, ...]]:
+def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -> Iterator[Any]:
     """Yield rows that may contain the needle: those with up to MAX_PARTS of its trigrams or, if it
     is too short for trigrams, with its letters.
     """

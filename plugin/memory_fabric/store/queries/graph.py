@@ -150,11 +150,9 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
     """Return entities that still have observations but lost all relations in recent deletions."""
     ends: dict[str, None] = {}
-    for (inverse,) in db.rows(
-        "SELECT inverse FROM operations WHERE kind IN ('delete_entities', 'delete_relations', "
-        "'forget') ORDER BY seq DESC LIMIT ?",
-        (deletions,),
-    ):
+    kinds = "kind IN ('delete_entities', 'delete_relations', 'forget')"
+    query = f"SELECT inverse FROM operations WHERE {kinds} ORDER BY seq DESC LIMIT ?"
+    for (inverse,) in db.rows(query, (deletions,)):
         for step in json.loads(inverse):
             for row in step["payload"].get("relations", ()):
                 ends |= dict.fromkeys((row["from"], row["to"]))
@@ -174,10 +172,9 @@ def shown(name: str) -> str:
 def variants(db: Database) -> list[list[str]]:
     """Return groups of names that differ only in case, `-`, `_` or spaces, oldest name first."""
     several = "SELECT key FROM entities GROUP BY key HAVING count(*) > 1"
+    query = f"SELECT key, name FROM entities WHERE key IN ({several}) ORDER BY id"
     groups: dict[str, list[str]] = {}
-    for key, name in db.rows(
-        f"SELECT key, name FROM entities WHERE key IN ({several}) ORDER BY id"
-    ):
+    for key, name in db.rows(query):
         groups.setdefault(key, []).append(name)
     return list(groups.values())
 
@@ -244,10 +241,9 @@ def _numbered(
         # One query for all ends, because preparing a query takes longer than running it.
         among = f"IN ({marks(chunk)})"
         at_ends = " UNION ALL ".join(f"SELECT id FROM relations WHERE {e} {among}" for e in ends)
-        for id_, source, kind, target in db.rows(
-            f"SELECT r.id, s.name, {_TYPE}, t.name {_WITH_ENDS} "
-            f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
-            [*(chunk * len(ends)), *times, *only.values, limit],
-        ):
-            relations.setdefault(id_, Relation(source, kind, target))
+        where = f"r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?"
+        query = f"SELECT r.id, s.name, {_TYPE}, t.name {_WITH_ENDS} WHERE {where}"
+        values = [*(chunk * len(ends)), *times, *only.values, limit]
+        for id_, *edge in db.rows(query, values):
+            relations.setdefault(id_, Relation(*edge))
     return relations

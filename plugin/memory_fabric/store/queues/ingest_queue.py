@@ -273,7 +273,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: Connection, before: str) -> int:
-    """Erase the content of texts done before a time, also from the log; return how many texts."""
+    """Erase the content of texts processed before a time, from the log too; return their number."""
     is_old = "state = ? AND ended_at < ? AND json_extract(body, '$.session_summary') <> ''"
     select = f"SELECT seq, id, body FROM intake WHERE {is_old}"
     old = c.execute(select, (DONE, before)).fetchall()
@@ -330,11 +330,9 @@ def _queued_texts(
     if database is None:
         return []
     texts = []
-    for id_, state, *rest, body, result in database.rows(
-        "SELECT id, state, attempts, error, created_at, ended_at, body, result FROM intake "
-        f"WHERE {where} ORDER BY {order} LIMIT ?",
-        (*values, limit),
-    ):
+    columns = "id, state, attempts, error, created_at, ended_at, body, result"
+    query = f"SELECT {columns} FROM intake WHERE {where} ORDER BY {order} LIMIT ?"
+    for id_, state, *rest, body, result in database.rows(query, (*values, limit)):
         ingest, outcome = _ingest(body), json.loads(result) if result else {}
         length = len(ingest.session_summary) or int(outcome.get("length", 0))
         records = tuple(map(str, outcome.get("records", ())))

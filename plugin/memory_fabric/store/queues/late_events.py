@@ -26,7 +26,7 @@ MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
 MAX_ATTEMPTS = 4
 # Fields that identify the event's session, agent and folder and contain no text of the user.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
-# Settings saved from the session's variables; all others are read when the event is finished.
+# Settings from the session's environment; others are read when the event is processed later.
 _SETTINGS = "project_dir attended foreign entrypoint author origin domain notes ci".split()
 
 

@@ -62,15 +62,6 @@ def save_served(home: str, path: str) -> None:
         files.write_atomic(note, files.pretty_json(content))
 
 
-def served_files(memory: BaseMemory) -> list[str]:
-    """Return the other existing graph files that are served from separate homes in this home."""
-    own = memory.mirror.path if memory.mirror else ""
-    top = os.path.join(memory.switched_by[0], SERVED)
-    notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
-    paths = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
-    return [path for path in paths if path != own and os.path.isfile(path)]
-
-
 def logs_of_client(memory: BaseMemory) -> list[str]:
     """Return the logs in the data folders of plugins, which are used if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
@@ -97,10 +88,16 @@ def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
     """Return the files of other projects and memories in home, and the served graph files."""
-    mine = set(own_files(memory, places))
-    walked = os.walk(memory.switched_by[0])
-    paths = (os.path.join(at, name) for at, _, names in walked for name in names)
-    return [*served_files(memory), *(p for p in paths if p not in mine and os.path.isfile(p))]
+    mine, home = set(own_files(memory, places)), memory.switched_by[0]
+    if memory.mirror:
+        mine.add(memory.mirror.path)
+    walked = os.walk(home)
+    paths = [os.path.join(at, name) for at, _, names in walked for name in names]
+    # Graph files that are served from separate homes in this home, each of which has a note.
+    top = os.path.join(home, SERVED)
+    notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
+    served = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
+    return [path for path in (*served, *paths) if path not in mine and os.path.isfile(path)]
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:

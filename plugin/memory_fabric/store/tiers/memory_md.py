@@ -234,7 +234,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
         return _read(path) == before and files.stamp(path) == stamp
 
     data = text.encode("utf-8", "surrogateescape")
-    return files.write_atomic(path, data, 0o600, still=is_still)
+    return files.write_atomic(path, data, still=is_still)
 
 
 def _marker(line: str) -> str:
