@@ -35,6 +35,7 @@ LATEST_S = 5.0
 # Seconds to wait after an error of the store.
 RETRY_S = 2.0
 FAILURES = (errors.FabricError, OSError, sqlite3.Error)
+Clock = Callable[[], float]
 
 
 class TooLong(BaseException):
@@ -44,9 +45,7 @@ class TooLong(BaseException):
 class Worker:
     """A worker that counts the texts that it has `done`, and `failed` attempts; call `run` once."""
 
-    def __init__(
-        self, settings: Settings, name: str = "", *, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, settings: Settings, name: str = "", *, now: Clock = time.time) -> None:
         self._settings = settings._replace(session="")  # each text has its own session
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
         self.done = self.failed = 0
@@ -230,9 +229,7 @@ def process_text(
     return {"records": list(dict.fromkeys(progress["records"])), "turns": len(turns)}
 
 
-def try_once(
-    memory: Memory, claimed: Claimed, worker: str, now: Callable[[], float], lease_s: float
-) -> bool:
+def try_once(memory: Memory, claimed: Claimed, worker: str, now: Clock, lease_s: float) -> bool:
     """Process a claimed text; return False if another worker owns it now. Catches no error."""
 
     def note(progress: Mapping[str, Any]) -> bool:

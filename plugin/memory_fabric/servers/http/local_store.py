@@ -102,16 +102,14 @@ class LocalStore(routes.Store):
 
     def mcp_manager(self, max_bytes: int) -> Any:
         """Return the manager of MCP sessions, all of which use the served memory."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager as Sessions
 
         from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
 
         author, origin = self._settings.author, self._settings.origin
         by = models.Provenance(source="mcp", trust="tool", author=author, origin=origin)
         server = MemoryServer(self._stores.served, by).server
-        return StreamableHTTPSessionManager(
-            server, max_request_body_size=max_bytes, max_sessions=256
-        )
+        return Sessions(server, max_request_body_size=max_bytes, max_sessions=256)
 
     async def _change(self, request: Request) -> Response:
         # Room for 16,384 characters in each text field, each of them escaped as six bytes.
@@ -149,9 +147,8 @@ def _edit(memory: Memory, asked: requests.EditBody) -> Answer:
     visible.batch = memory.batch
     for record in (asked.record, *asked.instead_of):
         _require_as_shown(visible, record)
-    wanted = edit.request(
-        text=asked.text, kind=asked.type, scope=asked.scope, why=asked.why, when=asked.when
-    )
+    fields = {name: getattr(asked, name) for name in ("text", "scope", "why", "when")}
+    wanted = edit.request(kind=asked.type, **fields)
     if wanted == edit.Edit() and not asked.instead_of:
         message = f"Nothing to change in {short_id(asked.record.id)} was given."
         raise BadInput("text", message, remedy="Send text, type, scope, why, when or instead_of.")

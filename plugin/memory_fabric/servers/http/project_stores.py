@@ -213,17 +213,6 @@ class ReaderPool:
             else:
                 self._free.put_nowait(reader)
                 return response
-        return await self._answer_inside(inside)
-
-    async def end(self) -> None:
-        """Kill all readers, even starting ones; no other child processes use multiprocessing."""
-        for task in self._starting:
-            task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
-        for child in multiprocessing.active_children():
-            child.kill()
-
-    async def _answer_inside(self, inside: Callable[[], Awaitable[Response]]) -> Response:
         if self._inside and not self._readers and not self._starting:
             for _ in range(self._number):
                 self._start(0.0)
@@ -232,6 +221,14 @@ class ReaderPool:
             return await inside()
         finally:
             self._inside -= 1
+
+    async def end(self) -> None:
+        """Kill all readers, even starting ones; no other child processes use multiprocessing."""
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for child in multiprocessing.active_children():
+            child.kill()
 
     def _replace(self, reader: Reader) -> None:
         self._readers.discard(reader)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
@@ -22,7 +22,7 @@ from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.text import encodable
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound=pydantic.BaseModel)
 MAX_BYTES = 1 << 20
 # Seconds within which the whole body must arrive.
 BODY_S = 10.0
@@ -79,13 +79,13 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
         raise Refused(400, "bad_json", "The body must be one JSON object.")
     try:
         return model.model_validate(value)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         field, why = first_error(error)
         field = field or "action"
         raise Refused(422, "bad_field", f"{field} {why}.", field=field[:MAX_NAME_CHARS]) from error
 
 
-def first_error(error: ValidationError) -> tuple[str, str]:
+def first_error(error: pydantic.ValidationError) -> tuple[str, str]:
     """Return the path of the first invalid field, and what is wrong with it (like "is missing")."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
@@ -131,28 +131,22 @@ def _a_time(value: str) -> str:
     return ids.timestamp(max(0.0, seconds))
 
 
-Name = Annotated[
-    str, pydantic.StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)
-]
+Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)]
 Domain = Annotated[
     Name,
     AfterValidator(_a_domain),
-    pydantic.WithJsonSchema(
-        {"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}
-    ),
+    WithJsonSchema({"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}),
 ]
 Decision = Annotated[
     str,
-    pydantic.StringConstraints(max_length=ingest_protocol.MAX_DECISION_CHARS),
+    StringConstraints(max_length=ingest_protocol.MAX_DECISION_CHARS),
     BeforeValidator(_storable),
 ]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Time = Annotated[
     Name,
     AfterValidator(_a_time),
-    pydantic.WithJsonSchema(
-        {"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}
-    ),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}),
 ]
 EXAMPLE: dict[str, Any] = {
     "session_summary": "We moved the invoices to PostgreSQL 17.",
@@ -165,7 +159,7 @@ def _field(description: str) -> Any:
     return Field(None, description=description)
 
 
-class IngestBody(BaseModel):
+class IngestBody(pydantic.BaseModel):
     """Body of an ingest request: a text to remember, and its metadata."""
 
     model_config = pydantic.ConfigDict(strict=True, json_schema_extra={"examples": [EXAMPLE]})
@@ -203,13 +197,13 @@ MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
-Id = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
-Code = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{8}$")]
-Wording = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT_CHARS)]
-Subject = Annotated[str, pydantic.StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARS)]
+Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f-]{6,36}$")]
+Code = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$")]
+Wording = Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
+Subject = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARS)]
 
 
-class _Body(BaseModel):
+class _Body(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True, extra="forbid")
 
 
@@ -297,7 +291,7 @@ Words = Annotated[str, AfterValidator(_usable)]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 
 
-class PageQuery(BaseModel):
+class PageQuery(pydantic.BaseModel):
     """The parameter that all requests of the page have: the id of the project that it shows."""
 
     project: Words = ""
@@ -314,7 +308,7 @@ class HistoryQuery(PageQuery):
     limit: Limit = 50
 
 
-class _Question(BaseModel):
+class _Question(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid")
 
     q: Words = ""
@@ -342,7 +336,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
             values[name] = texts[0]
     try:
         return model.model_validate(values)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         field_name, why = first_error(error)
         # Secrets are removed before the text is cut, because half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]

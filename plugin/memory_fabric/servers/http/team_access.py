@@ -196,10 +196,8 @@ class Connections:
 
     def _connected(self) -> Connection:
         try:
-            connection = connect.connect(
-                self._dsn, insecure=self._insecure, application=APPLICATION
-            )
+            new = connect.connect(self._dsn, insecure=self._insecure, application=APPLICATION)
         except TeamError as error:
             raise team_rows.of_log(error) from error
-        set_json_loads(orjson.loads, connection)
-        return connection
+        set_json_loads(orjson.loads, new)
+        return new

@@ -124,10 +124,8 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
     operations = []
     for kind, key, value in by_key.values():
         last = wire.reading_after(last, time.time_ns() // 1_000_000, origin)
-        base, made_at = tuple(heads.get(key, ())), ids.timestamp()
-        operations.append(
-            wire.TeamOperation(ids.new_id(), origin, kind, key, value, base, last, made_at)
-        )
+        base, times = tuple(heads.get(key, ())), (last, ids.timestamp())
+        operations.append(wire.TeamOperation(ids.new_id(), origin, kind, key, value, base, *times))
     reasons: list[str] = []
     log = SharedLog(memory.connection, memory.space)
     try:

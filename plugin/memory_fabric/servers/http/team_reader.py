@@ -355,9 +355,8 @@ class TeamReader(reader.Reader):
             name: [text.lower() for text in getattr(filters, name)]
             for name in ("types", "categories", "projects")
         }
-        condition |= {
-            name: getattr(filters, name) for name in ("agents", "since", "before", "as_of")
-        }
+        exact = ("agents", "since", "before", "as_of")
+        condition |= {name: getattr(filters, name) for name in exact}
         condition = {name: value for name, value in condition.items() if value}
         if self.domains is not None:
             condition["domains"] = list(self.domains)

@@ -129,9 +129,8 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
 def said_in(row: Row) -> Said | None:
     """Return the row's entity or observation; None if the row contains no entity's name."""
     value = row.value
-    name = claims_read.plain_text(
-        value.get("name" if row.kind == wire.ENTITY else "entity"), MAX_NAME_CHARS
-    )
+    field = "name" if row.kind == wire.ENTITY else "entity"
+    name = claims_read.plain_text(value.get(field), MAX_NAME_CHARS)
     if not name:
         return None
     aliases = value.get("aliases")

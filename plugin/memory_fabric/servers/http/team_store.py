@@ -151,9 +151,8 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
     domain = body["domain"] = memory.domain_of(str(body["domain"]))
     hashed, length = digest(body), len(body["session_summary"])
     text, key = orjson.dumps(body).decode(), ingest.idempotency_key
-    new = memory.reader.query(
-        ACCEPT, (ids.new_id(), memory.space, domain, key, hashed, text, length)
-    )
+    values = (ids.new_id(), memory.space, domain, key, hashed, text, length)
+    new = memory.reader.query(ACCEPT, values)
     if new:
         return ingest_queue.Accepted(str(new[0][0]), length, domain)
     [(id_, stored_hash, length, domain)] = memory.reader.query(KNOWN, (memory.space, key))

@@ -73,9 +73,8 @@ def word_query(
     """
     every = []
     for spellings in groups:
-        shares = {
-            _all_of(known.get(text, Word())): known.get(text, Word()).share for text in spellings
-        }
+        words = [known.get(text, Word()) for text in spellings]
+        shares = {_all_of(word): word.share for word in words}
         shares.pop("", None)  # of spellings without lexemes
         if shares:
             every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
@@ -93,9 +92,7 @@ def word_query(
     return _selective(telling, every, rows, limit)
 
 
-def _selective(
-    telling: Sequence[_Group], every: Sequence[_Group], rows: int, limit: int
-) -> WordQuery:
+def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int) -> WordQuery:
     """Return a query for rows with a rare group or with several of the frequent groups."""
     rare: list[_Group] = []
     frequent: list[_Group] = []

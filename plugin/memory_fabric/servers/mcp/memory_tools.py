@@ -287,9 +287,8 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
         remark = KEPT_OF_TURN if matches.turns else KEPT_COPIES
         return Outcome((f"Forgotten: {forgotten}. {remark}",), changed=True)
     matches = plan.find(memory, what)
-    lines = [
-        f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in matches.records
-    ]
+    found = matches.records
+    lines = [f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in found]
     lines += [
         f"- entity {_name(e.name)} ({_name(e.type)}) with {len(e.observations)} observations of "
         f"its own and {e.relations} relations"
@@ -346,10 +345,8 @@ def _of_entity(origin: trace.EntityTrace) -> Iterator[str]:
     also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
     yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
     for statement in origin.statements:
-        provenance = {n: getattr(statement, n) for n in ("trust", "source", "session")}
-        by = _by(
-            provenance | {"author": statement.agent, "origin": models.SHARED_LOG}, statement.at
-        )
+        known = {n: getattr(statement, n) for n in ("trust", "source", "session")}
+        by = _by(known | {"author": statement.agent, "origin": models.SHARED_LOG}, statement.at)
         yield f"- {_short(statement.text)} (said by {by})"
 
 

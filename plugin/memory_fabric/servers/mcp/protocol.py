@@ -45,9 +45,7 @@ _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
 _CLIENT = whole(name=STRING, version=STRING)
-_FILTER: Schema = dict.fromkeys(CHANGES, schema.BOOLEAN) | {
-    "resourceSubscriptions": schema.array(STRING)
-}
+_FILTER = dict.fromkeys(CHANGES, schema.BOOLEAN) | {"resourceSubscriptions": schema.array(STRING)}
 # For each method, the schema of the parameters that this server uses.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),

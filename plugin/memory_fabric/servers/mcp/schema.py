@@ -87,9 +87,8 @@ _SUCCESS = _result(success=BOOLEAN, message=STRING)
 # Schemas of arguments; the model reads their descriptions.
 _FACTS, _NAME, _NAMES = _texts("One fact each."), _text("Exact name."), _texts("Exact names.")
 _NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
-_RELATION = whole(
-    **{"from": _text("Source."), "to": _text("Target."), "relationType": _text("Verb: uses.")}
-)
+_ENDS = {"from": _text("Source."), "to": _text("Target.")}
+_RELATION = whole(**_ENDS, relationType=_text("Verb: uses."))
 _DELETION = whole(entityName=_NAME, observations=_texts("Exact texts."))
 NINE = (
     Tool("create_entities", "Create entities; known ones get the observations they lack.",

@@ -21,6 +21,7 @@ from memory_fabric.servers.mcp.schema import TOOLS, listed
 from memory_fabric.servers.store_thread import Mark, StoreThread, Watch, mark_of
 
 Context = ServerRequestContext[Any]
+Done = types.EmptyResult
 
 
 def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -> Server[Any]:
@@ -53,9 +54,7 @@ async def called(
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except errors.FabricError as error:
-        outcome = Outcome(
-            (str(error),), failed=True
-        )  # for instance, the memory could not be opened now
+        outcome = Outcome((str(error),), failed=True)  # a memory that cannot be opened
     return {**wire(outcome), "resultType": "complete"}
 
 
@@ -128,9 +127,7 @@ class MemoryServer:
     ) -> types.ReadResourceResult:
         return await resource_read(params, lambda: self._store.ask(self._handler.whole_graph))
 
-    async def _subscribe(
-        self, context: Context, params: types.SubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> Done:
         # The session belongs only to this request, but its connection remains. The attribute
         # `_connection` is private: tests/servers/test_server_sdk.py checks that it still exists.
         connection = context.session._connection
@@ -140,16 +137,14 @@ class MemoryServer:
         if str(params.uri) not in self._subscribed[connection]:
             self._subscribed[connection].add(str(params.uri))
             await self._begin_to_watch()
-        return types.EmptyResult()
+        return Done()
 
-    async def _unsubscribe(
-        self, context: Context, params: types.UnsubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> Done:
         uris = self._subscribed.get(context.session._connection, set())
         if str(params.uri) in uris:
             uris.remove(str(params.uri))
             self._watch.stop()
-        return types.EmptyResult()
+        return Done()
 
     def _forget(self, connection: Connection) -> None:
         for _ in self._subscribed.pop(connection):

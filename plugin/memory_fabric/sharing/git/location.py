@@ -23,6 +23,7 @@ VISIBLE += "".join(f"!{name}\n" for name in PASSED)
 # A merge keeps the lines of both sides (`union`), in any order; line endings are unified (`lf`).
 UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
 MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
+_CHANGED = "{} was changed by hand and is kept: {}."
 
 
 def is_on(memory: Memory) -> bool:
@@ -127,14 +128,12 @@ def show_to_git(project: Project) -> list[str]:
         _write(ignore, VISIBLE, undone)
     elif setting != VISIBLE and not {f"!{name}" for name in PASSED} <= set(setting.split("\n")):
         names = ", ".join(f"!{name}" for name in PASSED)
-        undone.append(f"{ignore} was changed by hand and is kept: add {names} to it.")
+        undone.append(_CHANGED.format(ignore, f"add {names} to it"))
     setting = _setting(attributes)
     if setting is None or os.path.islink(attributes):
         _write(attributes, UNION_MERGE, undone)
     elif f"{journal.DECISIONS} " not in setting or "merge=union" not in setting:
-        undone.append(
-            f"{attributes} was changed by hand and is kept: add “{UNION_MERGE.strip()}” to it."
-        )
+        undone.append(_CHANGED.format(attributes, f"add “{UNION_MERGE.strip()}” to it"))
     return undone
 
 
@@ -150,9 +149,7 @@ def hide(project: Project) -> list[str]:
     if _setting(ignore) == VISIBLE:
         _write(ignore, HIDDEN, undone)
     elif not is_hidden(project) and os.path.isdir(project.local):
-        undone.append(
-            f"{ignore} was changed by hand and is kept: a single line * hides the folder."
-        )
+        undone.append(_CHANGED.format(ignore, "a single line * hides the folder"))
     if _setting(attributes) == UNION_MERGE and not os.path.islink(attributes):
         os.unlink(attributes)
     return undone

@@ -42,13 +42,9 @@ _UNASKED = {
     "GCM_INTERACTIVE": "never", "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES), "LC_ALL": "C",
 }  # fmt: skip
 _OPTIONS = ("core.hooksPath=" + os.devnull, "core.fsmonitor=false", "gc.autoDetach=false")
-_MOVED = re.compile(
-    r"\[rejected\]|\[remote rejected\].*(lock|ref|exists|updat|old value)|stale info"
-)
+_MOVED = r"\[rejected\]|\[remote rejected\].*(lock|ref|exists|updat|old value)|stale info"
 _NO_BRANCH = "couldn't find remote ref"
-_BROKEN = re.compile(
-    r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
-)
+_BROKEN = r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
 # A pattern for git's message, the error class and the remedy; the first match is used.
 _FAILURES: Sequence[tuple[str, type[errors.TeamError], str]] = (
     (r"Host key verification failed", errors.LoginFailed,
@@ -175,7 +171,7 @@ class Clone:
         if process.returncode == 0:
             return True
         said = (process.stdout + process.stderr).decode("utf-8", "replace")
-        if _MOVED.search(said):
+        if re.search(_MOVED, said):
             return False
         raise self._failure("Cannot write", said)
 
@@ -219,7 +215,7 @@ class Clone:
         process = self._run("fetch", *options, "origin", refs)
         said = process.stderr.decode("utf-8", "replace")
         if process.returncode and _NO_BRANCH not in said:
-            if _BROKEN.search(said):
+            if re.search(_BROKEN, said):
                 raise self._damaged(process.stderr)
             raise self._failure("Cannot read", said)
         if process.returncode:

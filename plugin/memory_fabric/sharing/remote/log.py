@@ -35,6 +35,9 @@ OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
 UNTIL = "until-"
 # The number of files that are read by one git process.
 SOME = 50
+# The lines of a file, and the content of changed files by path.
+Content = Sequence[bytes]
+Files = Mapping[str, bytes]
 
 
 class Lines(NamedTuple):
@@ -196,9 +199,7 @@ class GitLog:
         replaced = {id_ for operation in gone.values() for id_ in operation.base}
         return bool(gone.keys() - replaced - self._lines(after).known)
 
-    def _changes(
-        self, before: str, after: str
-    ) -> Iterator[tuple[str, Sequence[bytes], Sequence[bytes]]]:
+    def _changes(self, before: str, after: str) -> Iterator[tuple[str, Content, Content]]:
         """Yield each changed file, oldest day first, as (path, lines before, lines now)."""
         old, new = self._clone.files(before), self._clone.files(after)
         paths = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
@@ -257,9 +258,7 @@ class GitLog:
                 changed[path] = b"".join(map(self._line, kept))
         return changed
 
-    def _appended(
-        self, lines: Sequence[bytes], files: Mapping[str, bytes] | None = None
-    ) -> dict[str, bytes]:
+    def _appended(self, lines: Content, files: Files | None = None) -> dict[str, bytes]:
         """Add lines to this machine's file for today; return all changed files."""
         changed = dict(files or {})
         if not lines:
@@ -271,7 +270,7 @@ class GitLog:
         changed |= dict(zip(paths, contents, strict=True))
         return _added_to(changed, stem, lines)
 
-    def _write(self, changed: Callable[[], Mapping[str, bytes]], *, anew: bool = False) -> None:
+    def _write(self, changed: Callable[[], Files], *, anew: bool = False) -> None:
         """Commit changed files after the newest commit or, with `anew`, without any history."""
         for attempt in range(TRIES):
             files = changed()
@@ -293,7 +292,7 @@ class GitLog:
         text = f"Other machines wrote to {self._clone.url} {TRIES} times before this one could."
         raise TooSlow(text, remedy="The next synchronisation tries again.")
 
-    def _rewrite(self, changed: Callable[[Lines], Mapping[str, bytes]]) -> None:
+    def _rewrite(self, changed: Callable[[Lines], Files]) -> None:
         """Commit changed files without history; keep the history if forced pushes are refused."""
         try:
             self._write(lambda: changed(self._lines(self._tip)), anew=True)
@@ -320,7 +319,7 @@ def _day(path: str) -> str:
     return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
 
 
-def _added_to(files: Mapping[str, bytes], stem: str, lines: Sequence[bytes]) -> dict[str, bytes]:
+def _added_to(files: Files, stem: str, lines: Content) -> dict[str, bytes]:
     """Add lines to the last file with this stem, or to new ones if it is full; return the files."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0

@@ -77,10 +77,8 @@ class Head(NamedTuple):
 
 # The fields that a row and its operation have in common.
 SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
-_COLUMNS = ", ".join(Head._fields)
-_INSERT = (
-    f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({', '.join('?' * len(Head._fields))})"
-)
+_COLUMNS, _MARKS = ", ".join(Head._fields), ", ".join("?" * len(Head._fields))
+_INSERT = f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({_MARKS})"
 
 
 def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]:
@@ -103,9 +101,7 @@ def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
     """Insert rows into `team_heads`; a row with the same operation id is replaced."""
-    c.executemany(
-        _INSERT, ((*h[:5], json.dumps(list(h.base)) if h.base else "", *h[6:]) for h in heads)
-    )
+    c.executemany(_INSERT, ((*h[:5], json.dumps(h.base) if h.base else "", *h[6:]) for h in heads))
 
 
 def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:

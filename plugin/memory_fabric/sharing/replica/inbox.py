@@ -134,9 +134,7 @@ class _Batch:
         registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
         op_ids = json.dumps([part.came.op_id for part in parts])
         same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
-        self._ids = {
-            head.op_id: head for register in (*registers.values(), same) for head in register
-        }
+        self._ids = {h.op_id: h for register in (*registers.values(), same) for h in register}
         self._known: dict[str, dict[str, Head]] = {}
         for head in self._ids.values():
             self._known.setdefault(head.key, {})[head.op_id] = head
@@ -305,9 +303,8 @@ class _Batch:
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)
-        if operation.author == self._tie.member and any(
-            o.state == heads.DEMANDED for o in register
-        ):
+        demanded = any(other.state == heads.DEMANDED for other in register)
+        if demanded and operation.author == self._tie.member:
             return
         for sibling in register:
             if sibling.is_theirs and operation.author in (sibling.author, self._owner):

@@ -62,9 +62,8 @@ class Key:
         guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
-        outer = operation._replace(
-            kind=SEALED, key=self.sealed_key(operation.key), value=None, proof=""
-        )
+        key = self.sealed_key(operation.key)
+        outer = operation._replace(kind=SEALED, key=key, value=None, proof="")
         nonce = os.urandom(NONCE_BYTES)
         hidden = self._cipher().encrypt(nonce, _canonical(inside), _place(outer, space))
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
