@@ -5,6 +5,7 @@ because irrelevant hits of today would else rank above an old exact answer (docs
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from memory_fabric.errors import DeadlinePassed, FabricError
@@ -104,11 +105,8 @@ def authority(hit: Hit) -> float:
 
 DEFAULT_FACTOR = 1.2
 MAX_RELATIONS, MAX_ENTITIES = 5, 8
-MAX_NAME_WORDS = 2
 # Shorter keys would occur in most texts.
 MIN_KEY_CHARS = 2
-
-
 Relations = Mapping[str, Sequence[Relation]]
 
 
@@ -128,10 +126,8 @@ def boost(
 def keys_in(text: str) -> frozenset[str]:
     """Return the keys of possible names in a text: its words, and its pairs of adjacent words."""
     text_words = words(text)
-    keys = {word for word in text_words if len(word) >= MIN_KEY_CHARS}
-    for count in range(2, MAX_NAME_WORDS + 1):
-        keys.update("".join(text_words[i : i + count]) for i in range(len(text_words) - count + 1))
-    return frozenset(keys)
+    pairs = map("".join, pairwise(text_words))
+    return frozenset((*(word for word in text_words if len(word) >= MIN_KEY_CHARS), *pairs))
 
 
 def _boosted(

@@ -18,25 +18,21 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Save what remains of a session that ends, delete its local records, and start due backups."""
-    memory = context.memory
+    memory, session, path = context.memory, event.session, event.transcript_path
     limit = deadline.current()
-    before = read_to(memory, event.session)
+    before = read_to(memory, session)
     try:
-        last_message = last_said(memory, event.session)
-        limits = (MAX_NEW_BYTES, MAX_NEW_CHARS)
-        results = follow(context, event.session, event.transcript_path, *limits)
-        end_turn(context, event.session, results, last_message)
+        last_message = last_said(memory, session)
+        results = follow(context, session, path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        end_turn(context, session, results, last_message)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
-    local_records = memory.find_records("scope = 'local' AND session = ?", (event.session,))
-    if local_records:
-        memory.forget([r.id for r in local_records], Provenance("cli", session=event.session))
+    if local_records := memory.find_records("scope = 'local' AND session = ?", (session,)):
+        memory.forget([r.id for r in local_records], Provenance("cli", session=session))
     memory.flush()
-    if TRANSCRIPT not in limit.postponed and not is_behind(
-        memory, event.session, event.transcript_path, before
-    ):
+    if TRANSCRIPT not in limit.postponed and not is_behind(memory, session, path, before):
         # Without this time the session counts as interrupted, and later starts read its remainder.
-        sessions.set_fields(memory.session_database(), event.session, ended_at=context.now)
+        sessions.set_fields(memory.session_database(), session, ended_at=context.now)
     if not maintenance.is_due(memory):
         return None
     folder = memory.settings.project_dir

@@ -92,10 +92,8 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
     is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
     if record.type not in OPEN_TYPES or not is_noted or sightings.get(record.id, 1) > 1:
         return False
-    later = sessions.worked_since(
-        memory.session_database(), record.created_at, record.session, OPEN_FOR_SESSIONS
-    )
-    return later >= OPEN_FOR_SESSIONS
+    database, most = memory.session_database(), OPEN_FOR_SESSIONS
+    return sessions.worked_since(database, record.created_at, record.session, most) >= most
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
