@@ -58,7 +58,7 @@ REMOVED = "dora"
 STEPS = 30
 HELD_UP_S = 0.3
 # Least rounds between two events of a server: saved, set back, crashed, moved.
-SERVER_EVERY = 30
+SERVER_EVERY = 20
 NAMES = tuple(f"service-{number}" for number in range(40))
 # Those that are merged: rows of them differ between members.
 MERGED = NAMES[32:]

@@ -15,7 +15,7 @@ from memory_fabric.sharing.server import spaces
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.spaces import add
-from team.homes import Home, made
+from team.homes import Home, addresses, made
 from team.postgres import ANN, BOB, OWNER, Cluster
 
 SPACE = "app"
@@ -63,10 +63,22 @@ def another_cluster() -> Iterator[Cluster]:
         cluster.remove()
 
 
-@pytest.fixture
-def empty_database(postgres: Cluster) -> Iterator[str]:
-    """Make a database without a schema, owned by OWNER; yield its name."""
+@pytest.fixture(scope="session")
+def template(postgres: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Make a database with a space by the command line; yield its name."""
     with postgres.database() as name:
+        made(postgres, name, tmp_path_factory.mktemp("template"))
+        yield name
+
+
+@pytest.fixture
+def empty_database(postgres: Cluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Make a database without a schema, owned by OWNER; yield its name.
+
+    For a test that uses `dsn`, it is a copy of `template`.
+    """
+    copied = "dsn" in request.fixturenames
+    with postgres.database(*([request.getfixturevalue("template")] if copied else [])) as name:
         yield name
 
 
@@ -115,9 +127,9 @@ def open_log(
 
 
 @pytest.fixture
-def dsn(postgres: Cluster, empty_database: str, tmp_path: Path) -> dict[str, str]:
-    """Make a database with a space by the command line; connection strings by role."""
-    return made(postgres, empty_database, tmp_path)
+def dsn(postgres: Cluster, empty_database: str) -> dict[str, str]:
+    """Make a database with the space of `template`; connection strings by role."""
+    return addresses(postgres, empty_database)
 
 
 @pytest.fixture

@@ -143,4 +143,9 @@ def made(postgres: Cluster, database: str, folder: Path) -> dict[str, str]:
     owner.json("team", "init", postgres.dsn(OWNER, database), "--space", SPACE)
     for member in (ANN, BOB):
         owner.json("team", "add", member)
+    return addresses(postgres, database)
+
+
+def addresses(postgres: Cluster, database: str) -> dict[str, str]:
+    """Return the connection strings of OWNER, ANN and BOB, by role."""
     return {user: postgres.dsn(user, database) for user in (OWNER, ANN, BOB)}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hooks_here import fire_here
 from memory_fabric import ids
 from memory_fabric.sharing.replica import wire
 from memory_fabric.sharing.server import spaces
@@ -31,24 +33,27 @@ def boss(tmp_path: Path, dsn: dict[str, str]) -> Home:
     return home
 
 
-def noted(home: Home, said: str = SAID, note: str = NOTE) -> str:
+def noted(home: Home, *, through_hooks: bool = False) -> str:
     """Have the assistant note a rule in the user's words; the id of the record."""
-    home.hooks.say(said)
+    fires = home.hooks.run if through_hooks else partial(fire_here, home.hooks)
+    fires({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": SAID})
     transcript = home.hooks.transcript("s1")
-    entry = {"type": "user", "message": {"role": "user", "content": said}}
+    entry = {"type": "user", "message": {"role": "user", "content": SAID}}
     transcript.write_text(json.dumps(entry) + "\n")
-    answer = f'Done.\n\nNoted rule: {note} From: "{said}"'
-    home.event("Stop", transcript_path=str(transcript), last_assistant_message=answer)
+    answer = f'Done.\n\nNoted rule: {NOTE} From: "{SAID}"'
+    stop = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(transcript)}
+    fires({**stop, "last_assistant_message": answer})
     [rule] = home.json("rules")["rules"]
     return str(rule["id"])
 
 
-def before_a_push(home: Home) -> tuple[str, str]:
+def before_a_push(home: Home, *, through_hooks: bool = False) -> tuple[str, str]:
     """Run the hook before a command that pushes; the decision, and the reason that is shown."""
     event = home.hooks.recorded(EVENTS / "PreToolUse.json")
     event |= {"session_id": ids.new_id(), "tool_input": {"command": "git push origin main"}}
     event.pop("agent_id")
-    reply: Any = home.hooks.run(event).reply or {}
+    result = home.hooks.run(event) if through_hooks else fire_here(home.hooks, event)
+    reply: Any = result.reply or {}
     output = reply.get("hookSpecificOutput", {})
     return output.get("permissionDecision", ""), output.get("permissionDecisionReason", "")
 
@@ -56,10 +61,10 @@ def before_a_push(home: Home) -> tuple[str, str]:
 def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
     boss: Home, ann: Home, bob: Home
 ) -> None:
-    id_ = noted(boss)
+    id_ = noted(boss, through_hooks=True)
     boss.sync()
     bob.sync()
-    assert before_a_push(bob) == ("", "")
+    assert before_a_push(bob, through_hooks=True) == ("", "")
 
     marked = boss.run("team", "rule", id_)
     for home in (ann, bob):
@@ -67,7 +72,7 @@ def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
 
     assert f"asks every member of {SPACE} before git push" in marked.out
     for home in (ann, bob):
-        decision, reason = before_a_push(home)
+        decision, reason = before_a_push(home, through_hooks=True)
         assert decision == "ask"
         assert f"{OWNER} asks everybody in your team" in reason and f"“{SAID}”" in reason
         assert "for the team" in reason and "the user has" not in reason

@@ -183,11 +183,10 @@ def test_leaving_can_keep_records_of_others_and_rejoining_continues_the_pull(
 
 
 def test_a_removed_member_is_notified_once_and_keeps_existing_records(
-    ann: Home, bob: Home, tmp_path: Path
+    bob: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
-    owner = Home(tmp_path / "again", "olga", "olga")
-    tie = ties.read(str(tmp_path / "olga" / "memory"))[0]
-    ties.save(str(owner.home), tie._replace(key=first_project(owner)))
+    owner = Home(tmp_path, "olga", "olga")
+    owner.json("team", "init", dsn["olga"], "--space", SPACE)
     owner.json("team", "remove", BOB)
     bob.remember(KAFKA, "--type", "decision")
 
@@ -199,9 +198,3 @@ def test_a_removed_member_is_notified_once_and_keeps_existing_records(
     assert bob.waiting >= 1
     owner.json("team", "add", BOB)
     assert bob.sync()[SPACE]["sent"] >= 1
-
-
-def first_project(home: Home) -> str:
-    """The id of a home's project, which its first command registers."""
-    home.json("project")
-    return home.project_id

@@ -19,7 +19,7 @@ from team_log.cluster import Server, server_of
 from thorough import IS_THOROUGH
 
 # Enough for a backup, a server set back to it, a crash and a move.
-ROUNDS = 1200 if IS_THOROUGH else 120
+ROUNDS = 1200 if IS_THOROUGH else 80
 SEED = 20
 
 
