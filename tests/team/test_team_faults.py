@@ -13,7 +13,7 @@ from pathlib import Path
 from thorough import IS_THOROUGH
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "team.py"
-KILLS = 500 if IS_THOROUGH else 60
+KILLS = 500 if IS_THOROUGH else 30
 
 
 def test_all_machines_store_the_same_set_after_kills_crashes_and_partitions() -> None:
