@@ -15,6 +15,7 @@ import pytest
 from e2e.harness.home import Home
 from e2e.harness.result import Result
 from e2e.harness.script import call
+from e2e.harness.stub import Request
 from e2e.harness.tiers import tiers
 from e2e.harness.wire import Cue, Turn
 from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
@@ -122,9 +123,12 @@ def test_a_call_is_refused_until_its_required_command_has_passed(held: Held) -> 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A session in print mode, in which a rule is remembered after a large file is written."""
+    """A session in print mode, and its requests for an edit that a rule is about, remembered
+    after a large file was written.
+    """
 
     home: Home
+    editing: list[Request]
     result: Result
 
 
@@ -137,14 +141,15 @@ def printed(shared_home: Callable[[], Home]) -> Printed:
         session.say(SAID, NOTED)
         session.say("/compact keep it short")
         remember(home, STYLE, "--when", "src/api/**")
-        session.say("Write the handler.", write(home.project / "src/api/users.py"), "Done.")
-        return Printed(home, session.end())
+        editing = session.say("Write it.", write(home.project / "src/api/users.py"), "Done.")
+        return Printed(home, editing, session.end())
 
 
 def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(printed: Printed) -> None:
     assert (printed.home.project / "src/api/users.py").exists()
     assert HELD_BACK not in printed.result.all_text
-    assert STYLE in printed.result.main_texts[-1]
+    first, last = (request.text for request in printed.editing if request.kind == "main")
+    assert last.count(STYLE) == first.count(STYLE) + 1  # MEMORY.md shows it, too
 
 
 def test_a_session_in_print_mode_gets_no_protocol(printed: Printed) -> None:
