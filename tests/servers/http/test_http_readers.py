@@ -35,17 +35,33 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return shell
 
 
-@pytest.fixture
-def server(shell: Shell) -> Iterator[Serving]:
-    """A server whose two readers run."""
-    with (
-        serving(shell, "--workers", "2", starts_python=True) as found,
-        ThreadPoolExecutor(4) as clients,
-    ):
-        while len(readers(found)) < 2 or not all(map(waits, readers(found))):
-            ask(found, clients, 4)
-        ask(found, clients, 4)  # the server has read that they are ready
+@pytest.fixture(scope="module")
+def lasting_server(shell: Shell) -> Iterator[Serving]:
+    """A server that no test ends."""
+    with serving(shell, "--workers", "2", starts_python=True) as found:
         yield found
+
+
+@pytest.fixture
+def server(lasting_server: Serving) -> Serving:
+    """A server whose two readers run, also after they were killed."""
+    return with_readers(lasting_server)
+
+
+@pytest.fixture
+def own_server(shell: Shell) -> Iterator[Serving]:
+    """A server of a test's own whose two readers run."""
+    with serving(shell, "--workers", "2", starts_python=True) as found:
+        yield with_readers(found)
+
+
+def with_readers(server: Serving) -> Serving:
+    """Ask a server until its two readers run."""
+    with ThreadPoolExecutor(4) as clients:
+        while len(readers(server)) < 2 or not all(map(waits, readers(server))):
+            ask(server, clients, 4)
+        ask(server, clients, 4)  # the server has read that they are ready
+    return server
 
 
 @pytest.fixture
@@ -206,10 +222,10 @@ def test_a_hanging_reader_is_ended_and_its_question_refused(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_server_leaves_no_reader_when_it_ends(server: Serving, number: int) -> None:
-    family = readers(server)
+def test_the_server_leaves_no_reader_when_it_ends(own_server: Serving, number: int) -> None:
+    family = readers(own_server)
 
-    server.end(number)
+    own_server.end(number)
     while any(MARK in command_of(reader) for reader in family):
         continue
 
