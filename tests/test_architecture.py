@@ -161,7 +161,7 @@ POSIX_ONLY = re.compile(
 PORTED = frozenset(
     """file_lock.py processes.py deadline.py config.py store/files.py store/upkeep/filesystem.py
     setup/packages.py setup/install_packages.py
-    live_client.py servers/live.py""".split()
+    live_client.py servers/live.py cli/main.py""".split()
 )
 
 

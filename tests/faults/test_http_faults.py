@@ -20,8 +20,6 @@ SENDERS, KILL_AFTER = 8, 30
 MANY = 160
 PAGE = 4096
 ENOUGH_REFUSED = 5
-# The server looks at its disk far less often.
-BETWEEN_QUESTIONS_S = 0.05
 
 
 def child_of(server: Serving) -> int:
@@ -55,9 +53,12 @@ def runs(process: int) -> bool:
 def looked_at_anew(server: Serving) -> list[Reply]:
     """Return the answers to "ready?" until the server has looked at the disk at least twice."""
     replies, began = [], time.monotonic()
-    while time.monotonic() - began < 2 * LOOK_EVERY_S:
+
+    def is_over() -> bool:
         replies.append(server.get("/readyz", key="none"))
-        time.sleep(BETWEEN_QUESTIONS_S)
+        return time.monotonic() - began >= 2 * LOOK_EVERY_S
+
+    until(is_over)
     return replies
 
 

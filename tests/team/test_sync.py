@@ -154,7 +154,7 @@ def test_leaving_lists_the_records_that_would_be_deleted(ann: Home, bob: Home) -
     bob.sync()
 
     asked = bob.run("team", "leave")
-    assert asked.status == 2 and "1 record of other members" in asked.err
+    assert asked.status == 2 and "1 record of others" in asked.err
     assert "--keep" in asked.err and "--drop" in asked.err
     assert ties.exist(str(bob.home))
 

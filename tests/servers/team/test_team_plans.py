@@ -1,4 +1,4 @@
-"""The plan of each statement of a recall on a space of 8,000 rows, as it was carried out."""
+"""The plan of each statement of a recall on a space of 16,000 rows, as it was carried out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from team.conftest import SPACE, make_space
 from team.postgres import ANN, SUPERUSER, Cluster
 
 # As many at a time as an exchange sends: a statement of all would take minutes.
-ROWS, BATCH = 8_000, 500
+ROWS, BATCH = 16_000, 500
 # What one node may look at: the rows that are ranked, and some more.
 MOST_ROWS = 5_500
 NOW = "2027-03-01T10:00:00.000Z"
