@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memory_fabric import deadline
-from memory_fabric.deadline import process_age_s
+from memory_fabric.deadline import Deadline, process_age_s
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.events import EMPTY
 from memory_fabric.hooks import dispatcher, handlers
@@ -321,7 +321,16 @@ def test_a_memory_that_cannot_be_opened_gives_only_a_log_line(
     monkeypatch.setattr(Memory, "open", refuse)
     assert run(event("SessionStart"), sandbox.environ) == b""
     (line,) = sandbox.log
-    assert "StoreUnavailable: The store is away." in line
+    assert "SessionStart: StoreUnavailable: The store is away." in line
+
+
+def test_a_failure_outside_all_handlers_gives_only_a_log_line(sandbox: Sandbox) -> None:
+    def limit_of(name: str) -> Deadline:
+        raise RuntimeError("no clock")
+
+    assert run(event("SessionStart"), sandbox.environ, limit_of) == b""
+    (line,) = sandbox.log
+    assert "event not answered: RuntimeError: no clock" in line
 
 
 @pytest.mark.parametrize(
