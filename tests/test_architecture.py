@@ -135,7 +135,7 @@ def _reached(name: str, imports: Mapping[str, set[str]]) -> set[str]:
     return reached
 
 
-def test_growth_of_the_package_is_refused_with_the_size_of_each_room(tmp_path: Path) -> None:
+def test_the_size_check_lists_subpackages_and_fails_above_its_limit(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "graph.py").write_text("a = 1\nb = 2\n")
     (tmp_path / "config.py").write_text("c = 3\n")

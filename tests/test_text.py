@@ -204,7 +204,7 @@ def test_a_number_is_told_with_its_word_in_the_right_form(number: int, told: str
     ("parts", "told"),
     [("", ""), ("a", "a"), ("abc", "a, b, c"), ("abcd", "a, b, c and 1 more")],
 )
-def test_of_a_long_list_the_first_are_named_and_the_rest_counted(parts: str, told: str) -> None:
+def test_a_long_list_names_the_first_items_and_counts_the_rest(parts: str, told: str) -> None:
     assert t.first_of(iter(parts), 3) == told
 
 

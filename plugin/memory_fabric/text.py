@@ -177,7 +177,7 @@ def camel_parts(text: str) -> list[str]:
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Split a CamelCase word into its parts, in lower case; `kinds` has a letter per character."""
+    """Split a CamelCase word into lower-case parts; `kinds` has "A", "a" or "0" per character."""
     parts: list[str] = []
     at = 0
     while at < len(word):

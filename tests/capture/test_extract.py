@@ -50,7 +50,7 @@ def test_br16_capitalised_known_terms_are_technologies() -> None:
     }
 
 
-def test_br16_chose_over_becomes_a_relation() -> None:
+def test_br16_a_choice_of_one_thing_over_another_becomes_a_relation() -> None:
     assert related("we chose Redis over Memcached") == [("Redis", "chose_over", "Memcached")]
 
 

@@ -107,14 +107,14 @@ def test_a_reason_adds_to_the_confidence_and_its_names_to_the_entities() -> None
     assert [entity.name for entity in with_one.entities] == ["pnpm", "npm"]
 
 
-def test_a_reasoned_choice_of_a_known_thing_is_generalizable() -> None:
+def test_a_choice_of_a_known_technology_with_a_reason_is_generalizable() -> None:
     assert statement("Use Redis for caching because it persists").generalizable
     assert not statement("Use Redis for caching").generalizable
     assert not statement("Use the blue folder because it is nearer").generalizable
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_a_record_of_its_own_words(text: str) -> None:
+def test_a_record_of_any_text_has_that_text_unchanged(text: str) -> None:
     record = statement(text)
 
     assert record.what == text

@@ -73,7 +73,7 @@ def test_without_a_measure_nothing_moves(relevances: list[float]) -> None:
     assert rerank(found, {}) == found
 
 
-def test_a_hit_that_was_not_measured_and_one_without_a_number_stay() -> None:
+def test_hits_without_a_similarity_or_with_nan_are_unchanged() -> None:
     found = hits([0.8, 0.4])
 
     moved = rerank(found, {"record:1": float("nan")})

@@ -54,7 +54,7 @@ def test_a_long_read_does_not_block_the_event_loop(tmp_path: Path) -> None:
     assert store.close(WAIT_S)
 
 
-def test_a_process_with_one_request_at_a_time_reads_in_the_calling_thread(
+def test_without_concurrent_requests_reads_run_in_the_calling_thread(
     tmp_path: Path,
 ) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), answers_one=True)

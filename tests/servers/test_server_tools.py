@@ -392,7 +392,7 @@ def test_an_unexpected_error_of_a_call_is_returned_and_logged(
     assert "the roof fell in" in capsys.readouterr().err
 
 
-def test_a_running_server_follows_the_commands_on_and_off(tmp_path: Path) -> None:
+def test_a_running_server_obeys_the_commands_on_and_off(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:

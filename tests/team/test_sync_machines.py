@@ -85,7 +85,7 @@ def test_wrong_words_are_refused_before_anything_is_kept(
     assert not (laptop.home / "team-key").exists()
 
 
-def test_memories_of_the_user_follow_as_own_and_the_server_reads_none(
+def test_user_memories_sync_to_own_machines_but_the_server_cannot_read_them(
     desk: Home, laptop: Home, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     joined(desk, laptop, dsn)

@@ -45,7 +45,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
-    # A "never" in the reason rejects no alternative, and neither does the "not" of "do not".
+    # Neither a "never" in the reason nor the "not" of "do not" marks a rejected alternative.
     r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"

@@ -86,7 +86,7 @@ def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def may_hear(prompt: str) -> bool:
-    """Return False for most prompts that state nothing to remember; this takes less than 1 ms."""
+    """Return False if a prompt certainly states nothing to remember; this takes less than 1 ms."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
         return False  # text by the client, or a typed command

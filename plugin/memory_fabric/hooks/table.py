@@ -108,7 +108,7 @@ AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return those of the event's handlers in `names` that store statements."""
+    """Return the event's handlers that are in `names` and store statements."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 

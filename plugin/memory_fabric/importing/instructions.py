@@ -60,7 +60,7 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file: real path, name, `via` (importing files and links to it), statements."""
+    """An instruction file and its statements; `via` names the files and links that lead to it."""
 
     path: str
     place: str

@@ -1,4 +1,4 @@
-"""Logs of runs, in home: one file for `learn`, one file for imports; and the undo of a run."""
+"""Run logs in the home folder, one file for `learn` and one for imports, and undo of a run."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

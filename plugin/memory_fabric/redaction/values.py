@@ -17,8 +17,8 @@ MIN_NEAR_KEY_CHARS = 12
 # In a value without symbols, at most this share of the characters may belong to words.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Verbs that link a name to a plain word, and endings of participles and adjectives. After a verb
-# that is neither English nor German, a word with one of these endings is not a password.
+# Copulas ("the password is wrong"), and endings of participles and adjectives: after a copula, a
+# word with such an ending is not a password. For English and German, `_SUFFIXES` is used instead.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"

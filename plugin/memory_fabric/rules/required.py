@@ -1,4 +1,4 @@
-"""Commands that must pass before a call ("commit, first `pytest`"), and where a line runs them."""
+"""Commands that rules require before a tool call, and the search for them in command lines."""
 
 from collections.abc import Sequence
 from itertools import takewhile

@@ -43,8 +43,8 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# No domain is stored with an alias, so aliases are hidden. A memory that only hides isolated
-# domains shows aliases, because they are known outside of those domains.
+# An alias has no domain, so a memory limited to some domains cannot tell if it may show an alias,
+# and shows none. A memory that only hides isolated domains has no such view and shows all aliases.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
 # An operation is visible if its own domain and the domains of all its rows are visible. The steps
 # of an undo have no domains; an undo is visible if the operation that it undid is, recursively.
@@ -133,7 +133,7 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database; if asked to `create`, let the unrestricted memory do so."""
+        """Return the database, or None; with `create`, the unrestricted memory first creates it."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)

@@ -46,7 +46,7 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
 
 
 def apply_all(db: Database, changes: Sequence[Operation], *, are_new: bool = False) -> list[Json]:
-    """Apply operations in one transaction, all or none. Raises like `apply`."""
+    """Apply all operations in one transaction, or none; `are_new` and errors are as in `apply`."""
     for operation in changes:
         if problem := kinds.problem(operation.kind, operation.payload):
             raise BadInput(operation.kind, problem)

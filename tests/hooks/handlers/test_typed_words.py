@@ -120,7 +120,9 @@ class TestTypedCommands:
         "prompt",
         ["keep face", "undo the last edit", "keep it", "keep", "replace", "forget dead code"],
     )
-    def test_other_prompts_go_to_the_assistant(self, client: SimulatedClient, prompt: str) -> None:
+    def test_prompts_that_only_resemble_commands_go_to_the_assistant(
+        self, client: SimulatedClient, prompt: str
+    ) -> None:
         assert client.types(prompt) == ""
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])

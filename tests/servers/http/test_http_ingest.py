@@ -245,7 +245,7 @@ def test_tricks_with_the_path_lead_nowhere(server: Serving, path: str) -> None:
 
 
 @pytest.mark.parametrize("id_", ["x", "..", "%2e%2e", "%00", "1" * 36, "a" * 300, "0" * 32])
-def test_there_is_no_state_of_what_is_no_id(server: Serving, id_: str) -> None:
+def test_the_state_of_an_invalid_id_is_not_found(server: Serving, id_: str) -> None:
     reply = server.get(f"{INGEST}/{id_}", key="none")
 
     assert (reply.status, reply.code) == (404, "not_found")

@@ -239,7 +239,7 @@ def settled(value: Any) -> Any:
     return [settled(part) for part in value] if isinstance(value, list) else value
 
 
-def test_the_picture_is_the_one_that_viz_prints(shell: Shell, server: Serving) -> None:
+def test_the_page_gets_the_same_graph_as_viz(shell: Shell, server: Serving) -> None:
     live = server.ask("/api/picture")
 
     assert live["live"] is True

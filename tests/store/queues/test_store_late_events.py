@@ -182,7 +182,7 @@ def test_a_waiting_event_holds_no_secret_and_only_its_owner_reads_it(hooks: Hook
     assert Path(path).stat().st_mode & 0o077 == 0
 
 
-def test_a_file_that_this_home_did_not_write_is_set_aside(hooks: Hooks) -> None:
+def test_an_event_file_edited_by_another_program_is_not_processed(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     [path] = late_events.waiting(str(hooks.world.home))

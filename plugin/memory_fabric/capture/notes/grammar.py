@@ -1,10 +1,9 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
-whole line outside code blocks. The next line continues the note only if that line begins with a
-field's name, completes the quotation of `From:`, or is indented deeper while the note so far does
-not end a sentence. A note never extends across an empty line, another note, a list item, a heading
-or a code block, so that it contains no other prose. A note above the length limit is not shortened,
-because that may change its meaning. It is also not searched for fields, so that the time of parsing
-is linear in the length of the text.
+whole line outside code blocks. The next line continues the note only if it begins with a field's
+name, completes the quotation of `From:`, or is indented more deeply and the note so far does not
+end a sentence. A note never extends across an empty line, another note, a list item, a heading or
+a code block, so that it contains no other prose. A note that is too long is rejected, since cutting
+it could change its meaning; one of over MAX_LINE_CHARS is not parsed, so that time stays linear.
 """
 
 import re

@@ -77,7 +77,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # The record was shown to the user with the user's own words.
+        # `name` may repeat the user's own words, with which the record was shown, or `what`.
         in_words = [what for what in (models.users_words(record), record.what) if what]
         fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
         what = (fitting or [record.what])[0]

@@ -1,4 +1,4 @@
-"""The text that the user typed in a prompt; detection of mere assents and of commands to memory."""
+"""The text that the user typed in a prompt; detection of bare approvals and of memory commands."""
 
 from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.language.word_lists import sections, words

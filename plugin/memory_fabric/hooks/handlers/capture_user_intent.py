@@ -38,7 +38,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First set the trust of earlier prompts: a record undone now may be restored later.
+            # First set the trust of earlier prompts: after the undo, this might restore a record.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:

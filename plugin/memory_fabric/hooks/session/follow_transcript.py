@@ -296,7 +296,7 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 
 def _complain(memory: Memory, path: str, offset: int, reading: Reading, notes: Json) -> None:
     """Log problems of the transcript and add a notice for the user, each once per session."""
-    # A missing transcript that was never read may not be written yet, or its client keeps none.
+    # A missing transcript is no error if never read: it may come later, or the client keeps none.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     for kind in [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad):
         reported = notes.get("told", ())

@@ -164,7 +164,7 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
 
 
 def _add_evidence(context: RequestContext, note: Record, known: Payload, by: Provenance) -> None:
-    """Add `known` evidence of the failure to a note's record; keep the evidence that it has."""
+    """Add `known` evidence of a failure to a note's record, without changing what is there."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if evidence and evidence != dict(note.evidence):
         _put(context, note._replace(evidence=evidence), by)

@@ -59,7 +59,7 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # The feedback is for this session's assistant, notices of closed records for later ones.
+        # Queue the feedback for this session, and notices of closed records for later sessions.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]

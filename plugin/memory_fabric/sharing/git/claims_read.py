@@ -77,7 +77,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the complete lines in a regular file's last `max_bytes`, and its stamp, or None."""
+    """Return the whole lines in a file's last `max_bytes` and its stamp; None if not regular."""
     if not stamp(path):
         return None
     handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)

@@ -14,8 +14,8 @@ from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that put the operations of each space in one order. To apply it to an older log,
-# the first step is run again; it sets the log's operations aside.
+# The schema step that gave the operations of each space one order. To migrate an older log, the
+# first step is run again: it renames the old table of operations, from which this step copies.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL would truncate a longer role name.

@@ -26,7 +26,7 @@ KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
 # The fields that are encrypted in a sealed operation.
 INSIDE = ("kind", "key", "value")
-# The prefix of the key of an operation by which a machine announces that it has the user's key.
+# A machine announces that it has the user's secret by an operation with the key `machine:<id>`.
 MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."

@@ -26,7 +26,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
         else:
             blank = head._replace(value="", payload="")
         heads.put(c, [blank])
-    # Other machines' history may also contain statements that were withdrawn before.
+    # Include withdrawn statements, which other machines' history may still contain.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
     outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))
     met = json.dumps([*keys, *(head.key for head in purged)])
@@ -35,7 +35,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
 
 
 def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
-    """Remove rows with purged text from the rows due to be sent, after `scrub` withdrew them."""
+    """Remove rows with purged text from the send queue, once `scrub` has withdrawn the text."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     for kind, key in due:
         key_of_gone = own.key_of_gone(c, kind, key)

@@ -67,9 +67,9 @@ class FoundTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that match a request to forget. If it is an entity, `records` are only about it,
-    and `kept` also about others. A purge searches everywhere for `words` ("" for an id): with
-    `exact`, in the same case; with `inside`, also in longer words; `everywhere`: in all projects.
+    """The memories that match a request to forget. If it names an entity, `records` are only about
+    that entity, `kept` also about others. A purge looks for `words` ("" for an id): `exact` makes
+    it case-sensitive, `inside` extends it to longer words, and `everywhere` to all projects.
     """
 
     text: str

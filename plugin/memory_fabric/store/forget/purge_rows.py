@@ -173,7 +173,7 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
-    """Return the purged texts that other memories of this database contain and therefore keep."""
+    """Return the texts of the purge that stay, because other memories here also contain them."""
     shared = []
     for text in target.texts:
         sought = Sought((Needle(text),))

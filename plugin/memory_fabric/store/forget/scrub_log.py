@@ -25,9 +25,9 @@ MIN_SOUGHT_CHARS = 12
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
     """The content purged from one database: ids of records, names, observations, and their texts.
-    `words` are those of the request: with `exact`, in the same case; with `inside`, also in longer
-    words. `turns` are ids of purged turns. `alive` are ids of records that are kept, `kept` texts
-    of observations that are kept; `given` are names by which sessions were shown purged memories.
+    `words` are those of the request: `exact` makes them case-sensitive, `inside` also finds them in
+    longer words. `turns` are ids of purged turns, `alive` ids of the remaining records, `kept`
+    texts of remaining observations, and `given` purged names that the ledger of sessions lists.
     """
 
     ids: frozenset[str] = frozenset()

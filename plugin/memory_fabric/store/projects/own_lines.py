@@ -48,11 +48,12 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's stamps: now, and at the last check, or ''. Raises StoreUnavailable."""
+    """Return the journal's stamp now and at the last check, '' if none. Raises StoreUnavailable."""
     path = journal_of(memory)
     if not path:
         return "", ""
     status, database = os.stat(path), memory.database("project", create=False)
+    # The stamp changes when the file is written or replaced.
     now = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
     row = database and database.row("SELECT value FROM meta WHERE key = ?", (STAMP + path,))
     return now, str(row[0]) if row else ""

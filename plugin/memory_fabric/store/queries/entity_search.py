@@ -211,7 +211,7 @@ def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
             yield number, name
 
 
-# For names, then for texts: a query by trigrams, and a query by letters for short needles.
+# Two queries for names, then two for texts: of the trigram index, or a scan for short needles.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
