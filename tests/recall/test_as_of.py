@@ -61,7 +61,7 @@ def found(memory: Memory, text: str) -> dict[str, dict[str, object]]:
     return {r["id"].removeprefix("record:"): r["metadata"] for r in answer["results"]}
 
 
-def test_what_was_closed_later_was_open_then(memory: Memory) -> None:
+def test_as_of_shows_a_record_that_was_closed_later_as_open(memory: Memory) -> None:
     old, new = archive(memory)
 
     then = found(memory, "order archive as_of:2026-01-20")
@@ -75,7 +75,7 @@ def test_what_was_closed_later_was_open_then(memory: Memory) -> None:
     assert new.id in later
 
 
-def test_observations_relations_and_entities_stand_as_they_did(memory: Memory) -> None:
+def test_as_of_ignores_observations_and_relations_created_later(memory: Memory) -> None:
     archive(memory)
     memory.write(
         "create_entities",
@@ -103,7 +103,7 @@ def test_observations_relations_and_entities_stand_as_they_did(memory: Memory) -
 
 @for_any(st.sampled_from(DAYS), st.lists(st.sampled_from(DAYS), max_size=6))
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_as_of_ignores_everything_later(memory: Memory, day: str, days: list[str]) -> None:
+def test_as_of_returns_no_hit_from_a_later_day(memory: Memory, day: str, days: list[str]) -> None:
     for n, stated in enumerate(days):
         remember(memory, f"Archive rule {n} of {stated}", by=_on(stated))
 

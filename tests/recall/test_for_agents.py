@@ -54,28 +54,30 @@ queues_of_hits = st.lists(
 
 class TestSharing:
     @given(queues_of_hits, st.integers(0, 1500))
-    def test_the_room_is_never_exceeded(self, queues: list[list[Hit]], chars_left: int) -> None:
+    def test_shared_hits_fit_into_the_available_characters(
+        self, queues: list[list[Hit]], chars_left: int
+    ) -> None:
         kept = for_agents.shared(queues, chars_left, for_agents.MAX_HITS)
 
         assert sum(len(render.hit_line(hit)) + 1 for hit in kept) <= chars_left
 
     @given(queues_of_hits)
-    def test_every_task_with_a_hit_has_its_best_where_a_line_of_each_has_room(
-        self, queues: list[list[Hit]]
-    ) -> None:
+    def test_the_best_hit_of_every_task_is_chosen(self, queues: list[list[Hit]]) -> None:
         kept = {hit.id for hit in for_agents.shared(queues, ROOM, for_agents.MAX_HITS)}
 
         assert {queue[0].id for queue in queues} <= kept
 
     @given(queues_of_hits)
-    def test_nothing_comes_twice_and_the_same_comes_again(self, queues: list[list[Hit]]) -> None:
+    def test_no_hit_is_chosen_twice_and_the_choice_is_deterministic(
+        self, queues: list[list[Hit]]
+    ) -> None:
         kept = for_agents.shared(queues, ROOM, for_agents.MAX_HITS)
 
         assert len({hit.id for hit in kept}) == len(kept)
         assert for_agents.shared(queues, ROOM, for_agents.MAX_HITS) == kept
 
     @given(queues_of_hits)
-    def test_what_is_kept_is_what_is_shown(self, queues: list[list[Hit]]) -> None:
+    def test_all_chosen_hits_are_rendered_within_the_limit(self, queues: list[list[Hit]]) -> None:
         kept = for_agents.shared(queues, ROOM, for_agents.MAX_HITS)
         text = render.render(kept, heading=render.AGENT_HEADING, max_chars=inject.AGENT_CHARS)
 
@@ -138,7 +140,7 @@ class TestTasks:
         assert len(prompt) > 1000
         assert "exponential backoff" in given.text
 
-    def test_what_the_whole_of_a_long_task_says_counts(self, fabric: Fabric) -> None:
+    def test_the_end_of_a_long_task_is_also_searched(self, fabric: Fabric) -> None:
         remember(fabric.memory, "Invoices are numbered without gaps")
         pages = "".join(f"The team wants page {n} of the ledger quicker.\n" for n in range(12))
         prompt = pages + "Afterwards check how invoices get numbered, whether there are gaps."
@@ -147,7 +149,7 @@ class TestTasks:
 
         assert "without gaps" in given.text
 
-    def test_where_the_time_runs_out_what_was_found_is_given(self) -> None:
+    def test_hits_found_before_the_deadline_are_returned(self) -> None:
         answers = iter([[a_hit("Use Redis")]])
 
         def ask(question: str) -> list[Hit]:
@@ -164,7 +166,7 @@ class TestTasks:
 
 
 class TestSearchers:
-    def test_what_is_surely_meant_is_given(self, fabric: Fabric) -> None:
+    def test_a_memory_that_clearly_matches_the_task_is_given(self, fabric: Fabric) -> None:
         remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
 
         given = fabric.inject_for_agent(
@@ -203,7 +205,9 @@ class TestSearchers:
 
 
 class TestKinds:
-    def test_what_holds_is_given_first_and_nothing_of_the_graph(self, fabric: Fabric) -> None:
+    def test_an_agent_gets_rules_then_problems_but_no_questions_or_entities(
+        self, fabric: Fabric
+    ) -> None:
         remember(fabric.memory, "The schema keeps one migration a release", type="constraint")
         remember(fabric.memory, "The migration of May failed", type="problem")
         remember(fabric.memory, "Which migration comes first?", type="question")
@@ -230,7 +234,7 @@ class TestKinds:
 
         assert [line[-1] for line in given.splitlines()[2:-1]] == ["1", "8", "7", "6"]
 
-    def test_what_agents_of_the_kind_said_counts(self, fabric: Fabric) -> None:
+    def test_an_agent_gets_statements_of_agents_of_its_type(self, fabric: Fabric) -> None:
         by = USER._replace(agent="poem-writer", domain="poem_writer")
         remember(fabric.memory, "Verses end on a stressed syllable", by=by)
         remember(fabric.memory, "Prose is fine elsewhere")
@@ -250,7 +254,7 @@ class TestKinds:
         task = ["Migration\nWrite the schema migration"]
         assert "one migration" in fabric.inject_for_agent("database-engineer", task).text
 
-    def test_what_is_over_or_known_is_not_given(self, fabric: Fabric) -> None:
+    def test_an_agent_gets_no_expired_seen_or_shown_memories(self, fabric: Fabric) -> None:
         known = remember(fabric.memory, "Schema rule one")
         shown = remember(fabric.memory, "Schema rule two")
         remember(fabric.memory, "Schema rule three", valid_to="2026-02-21T00:00:00.000Z")
@@ -261,7 +265,7 @@ class TestKinds:
 
         assert given.text == ""
 
-    def test_a_kind_fills_only_what_the_task_has_left(self, fabric: Fabric) -> None:
+    def test_memories_for_the_agent_type_follow_those_for_the_task(self, fabric: Fabric) -> None:
         for n in range(7):
             remember(fabric.memory, f"Ledger import checks column {'abcdefg'[n] * 4}")
         remember(fabric.memory, "The schema keeps one migration a release")

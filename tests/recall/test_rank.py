@@ -24,7 +24,7 @@ def test_br5_two_witnesses_have_the_most_authority() -> None:
     assert score(hit, NOW) == pytest.approx(1.0)
 
 
-def test_br5_what_was_merely_said_has_the_least() -> None:
+def test_br5_a_past_turn_scores_lower_than_a_graph_hit() -> None:
     assert score(a_hit(source="episodes"), NOW) < score(a_hit(source="graph"), NOW)
 
 
@@ -66,12 +66,12 @@ def test_a_validity_that_has_ended_counts_as_replaced_and_one_to_come_does_not()
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_low_trust_stands_behind_the_same_from_the_user(trust: str) -> None:
+def test_a_hit_of_low_trust_scores_lower_than_the_same_from_the_user(trust: str) -> None:
     assert score(a_hit(metadata={"trust": trust}), NOW) < score(a_hit(), NOW)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), STAMPS), min_size=1, max_size=8))
-def test_whatever_is_fresh_the_most_relevant_is_beaten_only_by_its_equals(
+def test_only_about_equally_relevant_hits_rank_above_the_most_relevant(
     given: list[tuple[float, str]],
 ) -> None:
     hits = [

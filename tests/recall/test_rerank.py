@@ -47,7 +47,9 @@ def test_relevance_stays_in_bounds_and_the_order_is_settled(
 
 
 @given(RELEVANCE, NEAR, NEAR)
-def test_what_is_nearer_is_never_less_relevant(relevance: float, one: float, other: float) -> None:
+def test_a_greater_similarity_never_lowers_the_relevance(
+    relevance: float, one: float, other: float
+) -> None:
     low, high = sorted((one, other))
 
     (less,) = rerank(hits([relevance]), {"record:0": low})
@@ -67,7 +69,7 @@ def test_equal_nearness_keeps_the_order_of_words(one: float, other: float, near:
 
 
 @given(st.lists(RELEVANCE, max_size=8))
-def test_without_a_measure_nothing_moves(relevances: list[float]) -> None:
+def test_without_similarities_the_hits_are_unchanged(relevances: list[float]) -> None:
     found = hits(relevances)
 
     assert rerank(found, {}) == found
@@ -81,7 +83,7 @@ def test_hits_without_a_similarity_or_with_nan_are_unchanged() -> None:
     assert moved == found
 
 
-def test_the_nearness_stands_in_the_hit() -> None:
+def test_the_hit_contains_its_rounded_similarity() -> None:
     (moved,) = rerank(hits([0.5]), {"record:0": 0.123456})
 
     assert moved.metadata["similarity"] == 0.1235
@@ -109,7 +111,7 @@ class Constant:
         return {} if self._value is None else {hit.id: self._value for hit in hits}
 
 
-def test_filters_are_not_measured() -> None:
+def test_filters_are_removed_before_similarity_is_measured() -> None:
     measure = Constant(0.0)
 
     measured([a_hit("Use Redis")], parse("type:decision which cache?"), (), measure)

@@ -91,7 +91,7 @@ def test_br13_the_session_block_holds_ten_decisions_with_labels_reasons_and_enti
     )
 
 
-def test_br13_at_most_three_thousand_characters_in_whole_lines() -> None:
+def test_br13_the_block_has_at_most_3000_characters_in_whole_lines() -> None:
     records = [a_decision(n, what=f"{SUBJECTS[n]} " * 40, why="reason " * 100) for n in range(11)]
 
     text = block(of(*records)).text
@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_counted_in_the_last_line() -> None:
     assert "on record" not in block(of(*rules[:2])).text.partition("\n- ")[2]
 
 
-def test_reasons_are_shown_as_far_as_the_lines_leave_room() -> None:
+def test_the_first_records_show_their_reasons_while_there_is_room() -> None:
     records = [a_decision(n, why=f"{THINGS[n]} " * 30) for n in range(10)]
 
     lines = lines_of(block(of(*records)).text)
@@ -123,7 +123,7 @@ def test_reasons_are_shown_as_far_as_the_lines_leave_room() -> None:
     assert "…" not in "".join(lines)
 
 
-def test_a_reason_that_the_text_says_stands_once() -> None:
+def test_a_reason_that_the_text_already_states_is_omitted() -> None:
     what = "The exporter streams its rows because large invoices do not fit into memory"
     decision = a_decision(1, what=what, why="the large invoices did not fit in memory")
     words = {"quotation": "Stream the rows, the invoices do not fit into memory"}
@@ -132,7 +132,7 @@ def test_a_reason_that_the_text_says_stands_once() -> None:
     assert "— because" not in record_line(decision) + record_line(noted)
 
 
-def test_of_a_fix_its_note_is_told_and_not_the_error_that_was_pasted() -> None:
+def test_a_fix_is_shown_by_its_note_and_not_by_the_pasted_error() -> None:
     pasted = {"quotation": "docker: Error response from daemon: exec: ./server: no such file"}
     fix = a_decision(1, type="solution", what="Mount the folder beside /app", evidence=pasted)
     rule = a_rule(2, what="Keep /app", evidence=pasted)
@@ -142,7 +142,7 @@ def test_of_a_fix_its_note_is_told_and_not_the_error_that_was_pasted() -> None:
     assert pasted["quotation"] in record_line(rule)
 
 
-def test_of_one_session_the_later_fact_on_a_subject_is_told() -> None:
+def test_only_the_latest_fact_of_a_session_on_a_subject_is_shown() -> None:
     before = "The frontend calls localhost since API_URL is unset; set it and restart the service"
     after = "The frontend has API_URL built in: set it and build the service again"
     facts = [
@@ -299,7 +299,7 @@ def test_two_about_one_subject_are_together_with_their_dates() -> None:
         ("Files have 8 kB at most", "Files have 16 kB at most", 2),
     ],
 )
-def test_what_another_record_says_as_well_is_told_once(less: str, more: str, told: int) -> None:
+def test_records_that_say_the_same_are_shown_once(less: str, more: str, told: int) -> None:
     records = [a_rule(1, what=less), a_rule(2, what=more)]
 
     assert len(distinct(records, 10)) == len(distinct(records[::-1], 10)) == told
@@ -309,7 +309,7 @@ def test_what_another_record_says_as_well_is_told_once(less: str, more: str, tol
     assert pinned in distinct([pinned, records[1]], 10)
 
 
-def test_the_records_in_the_text_are_named() -> None:
+def test_the_block_reports_the_records_that_it_shows() -> None:
     records = [a_decision(n, what=f"{n} " + "word " * 60) for n in range(10)]
 
     told = block(of(*records), 1200)
@@ -336,7 +336,7 @@ def test_what_others_shared_follows_under_its_own_heading() -> None:
     assert OTHERS_HEADING not in block(of(*ours, others=theirs), len(own)).text
 
 
-def test_at_most_three_open_questions() -> None:
+def test_the_block_shows_at_most_three_open_questions() -> None:
     asked = tuple(a_decision(n, type="question", what=f"Which {THINGS[n]}?") for n in range(5))
 
     assert block(Contents(asked=asked)).text.count("- [question") == MAX_OPEN
@@ -358,7 +358,7 @@ def test_at_most_three_open_questions() -> None:
     ),
     st.integers(0, SESSION_CHARS),
 )
-def test_its_budget_holds_and_the_order_of_the_records_changes_nothing(
+def test_the_block_fits_its_budget_and_ignores_the_order_of_records(
     records: list[Record], max_chars: int
 ) -> None:
     def told(found: list[Record]) -> str:
@@ -383,7 +383,9 @@ def test_its_budget_holds_and_the_order_of_the_records_changes_nothing(
     ),
     st.integers(0, 3000),
 )
-def test_the_room_is_kept_and_every_part_has_its_share(parts: list[Part], chars_left: int) -> None:
+def test_lines_fit_the_limit_and_every_part_gets_its_share(
+    parts: list[Part], chars_left: int
+) -> None:
     kept = fitted_lines(parts, chars_left)
 
     assert sum(len(line) + 1 for line, _ in kept) <= chars_left

@@ -72,14 +72,14 @@ def test_a_prompt_about_the_past_is_given_what_was_replaced_marked_so(memory: Me
     assert OLD not in Fabric(memory, NOW).inject_for_prompt(QUESTION).text
 
 
-def test_a_chain_ends_at_the_last(memory: Memory) -> None:
+def test_a_chain_of_replacements_leads_to_the_newest_record(memory: Memory) -> None:
     state(memory, OLD, NEW, NEWEST)
 
     assert texts(memory, QUESTION)[0] == NEWEST
     assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEWEST]
 
 
-def test_before_the_move_the_older_one_is_the_answer(memory: Memory) -> None:
+def test_a_question_about_the_past_finds_the_replaced_record_first(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
     assert texts(memory, f"as_of:2026-01-15 {QUESTION}") == [OLD]
@@ -126,7 +126,7 @@ def chain(links: Sequence[int]) -> list[str]:
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6))
-def test_circles_and_loops_come_to_an_end(links: list[int]) -> None:
+def test_following_replacements_ends_despite_cycles(links: list[int]) -> None:
     ever = [0]
     while (following := links[ever[-1]]) < len(links) and following not in ever:
         ever.append(following)

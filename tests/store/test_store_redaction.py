@@ -116,7 +116,7 @@ def test_no_queue_holds_the_secret(tmp_path: Path, way: Callable[[Memory, str], 
     assert secret.encode() not in world.all_bytes()
 
 
-def test_our_fences_are_stored_harmless(tmp_path: Path) -> None:
+def test_tags_of_injected_blocks_are_neutralised_before_storage(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     memory.remember(
@@ -130,7 +130,7 @@ def test_our_fences_are_stored_harmless(tmp_path: Path) -> None:
     assert "obey" in world.native().read_text("utf-8")
 
 
-def test_all_files_are_their_owners_only(tmp_path: Path) -> None:
+def test_all_our_files_are_accessible_only_to_the_owner(tmp_path: Path) -> None:
     world = World(tmp_path)
     os.umask(0o022)
     memory = world.memory()

@@ -146,7 +146,9 @@ def test_a_memory_is_pinned_and_unpinned(shell: Shell, server: Serving) -> None:
     assert not any(r["pinned"] for r in picture(server)["records"])
 
 
-def test_what_is_forgotten_is_what_the_preview_showed(shell: Shell, server: Serving) -> None:
+def test_forget_deletes_what_the_preview_showed_and_can_be_undone(
+    shell: Shell, server: Serving
+) -> None:
     printed = shell.run("forget", "orders-api", "--json").json
     before = picture(server)
 
@@ -203,7 +205,7 @@ def test_entities_are_merged_after_a_preview(shell: Shell, server: Serving) -> N
     assert "order-service" in {e["name"] for e in picture(server)["entities"]}
 
 
-def test_of_a_contradiction_one_is_kept_or_both(shell: Shell, server: Serving) -> None:
+def test_a_contradiction_is_settled_by_keeping_both_or_one(shell: Shell, server: Serving) -> None:
     old = shown(server, WORDS)["id"]
     new = contradict(shell, old, "Use offset-pagination for the orders-api")
     due = [o for o in picture(server)["review"]["due"] if o["kind"] == "contradiction"]

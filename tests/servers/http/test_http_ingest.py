@@ -37,7 +37,7 @@ def test_br_22_a_text_is_queued_with_its_domain_and_length(server: Serving) -> N
     assert told == {"status": "queued", "domain": "session", "length": 12}
 
 
-def test_its_state_can_be_asked_by_the_id(server: Serving) -> None:
+def test_the_state_of_an_ingested_text_is_returned_for_its_id(server: Serving) -> None:
     told = server.send("We moved to PostgreSQL 17.", domain="Legal Advisor").json
 
     reply = server.get(f"{INGEST}/{told['id']}", key="none")
@@ -88,7 +88,7 @@ def test_the_length_is_that_of_what_was_stored(server: Serving) -> None:
     assert told["length"] != len(f"The key is {secret}")
 
 
-def test_the_same_sent_again_is_the_same(server: Serving) -> None:
+def test_a_text_sent_again_with_its_key_gets_the_same_answer(server: Serving) -> None:
     first = server.send("Sent twice", idempotency_key="twice")
     again = server.send("Sent twice", idempotency_key="twice")
 
@@ -189,7 +189,7 @@ def test_another_encoding_is_refused(server: Serving) -> None:
     assert server.post(INGEST, "{}", Content_Type=kind).code == "bad_encoding"
 
 
-def test_a_mark_of_byte_order_half_a_pair_and_nul_are_survived(server: Serving) -> None:
+def test_a_byte_order_mark_a_lone_surrogate_and_nul_are_accepted(server: Serving) -> None:
     body = b'\xef\xbb\xbf{"session_summary": "cut \\ud83d here\\u0000"}'
 
     reply = server.post(INGEST, body, Content_Type="application/json; charset=UTF-8")
@@ -238,7 +238,7 @@ def test_a_state_can_only_be_read(server: Serving, method: str) -> None:
         "/v2/memory/ingest",
     ],
 )
-def test_tricks_with_the_path_lead_nowhere(server: Serving, path: str) -> None:
+def test_an_altered_path_is_not_found(server: Serving, path: str) -> None:
     reply = server.post(path, '{"session_summary": "x"}', key=server.key)
 
     assert (reply.status, reply.code) == (404, "not_found")
@@ -251,7 +251,7 @@ def test_the_state_of_an_invalid_id_is_not_found(server: Serving, id_: str) -> N
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_whole_address_in_the_request_line_leads_nowhere(server: Serving) -> None:
+def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None:
     head = f"POST http://evil.example{INGEST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
     body = '{"session_summary": "x"}'
     kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -270,7 +270,7 @@ def test_a_whole_address_in_the_request_line_leads_nowhere(server: Serving) -> N
         ("Sec_Fetch_Site", "cross-site"),
     ],
 )
-def test_pages_of_others_bring_nothing_in(server: Serving, name: str, value: str) -> None:
+def test_requests_of_foreign_pages_cannot_ingest(server: Serving, name: str, value: str) -> None:
     reply = server.post(INGEST, '{"session_summary": "x"}', **{name: value})
 
     assert (reply.status, reply.code) == (403, f"wrong_{'host' if name == 'Host' else 'origin'}")
@@ -283,7 +283,7 @@ def test_health_and_description_need_no_key(server: Serving) -> None:
     assert server.get("/openapi.json", key="none").json["openapi"].startswith("3.1")
 
 
-def test_what_reads_memory_needs_the_key_also_where_bringing_in_needs_none(server: Serving) -> None:
+def test_reading_memory_needs_the_key_even_if_ingesting_needs_none(server: Serving) -> None:
     for path in ("/api/picture", "/api/recall?q=x", "/mcp", "/"):
         assert server.get(path, key="none").status == 401
 

@@ -83,7 +83,7 @@ def test_times_are_kept_in_one_way(stated: str, kept: str) -> None:
     assert ingest_in(KIND, body).created_at == kept
 
 
-def test_decisions_without_a_word_are_none() -> None:
+def test_blank_decisions_are_dropped() -> None:
     body = json.dumps({"session_summary": "x", "key_decisions": ["", " ", "Use UTC"]}).encode()
 
     assert ingest_in(KIND, body).key_decisions == ("Use UTC",)

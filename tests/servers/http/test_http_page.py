@@ -190,13 +190,13 @@ def test_a_head_request_has_the_headers_only(server: Serving) -> None:
         "/index.html",
     ],
 )
-def test_tricks_with_the_path_lead_nowhere(server: Serving, path: str) -> None:
+def test_an_altered_path_is_not_found(server: Serving, path: str) -> None:
     reply = server.get(path)
 
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_whole_address_in_the_request_line_leads_nowhere(server: Serving) -> None:
+def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None:
     ours = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.key}\r\n"
 
     answer = server.raw(f"GET http://evil.example/api/picture HTTP/1.1\r\n{ours}\r\n".encode())
@@ -204,7 +204,7 @@ def test_a_whole_address_in_the_request_line_leads_nowhere(server: Serving) -> N
     assert answer.split(b" ")[1] == b"404"
 
 
-def test_every_answer_has_the_headers_that_keep_it_in(server: Serving) -> None:
+def test_every_answer_has_the_security_headers(server: Serving) -> None:
     replies = [
         server.get("/"),
         server.get("/api/status"),
@@ -294,7 +294,9 @@ def test_status_answers_the_tiers_of_the_command(shell: Shell, server: Serving) 
         ("/api/history?name=" + "x" * 4097, "4 KB"),
     ],
 )
-def test_what_cannot_be_asked_is_named(server: Serving, path: str, named: str) -> None:
+def test_an_invalid_question_is_refused_with_a_reason(
+    server: Serving, path: str, named: str
+) -> None:
     reply = server.get(path)
 
     assert (reply.status, reply.code) == (400, "bad_input")
@@ -367,7 +369,7 @@ def test_what_is_remembered_meanwhile_is_in_the_next_answer(
     assert len(own_server.ask("/api/picture")["records"]) == before + 1
 
 
-def test_what_is_older_than_a_rule_of_redaction_is_in_no_answer(own_shell: Shell) -> None:
+def test_secrets_stored_before_a_redaction_rule_are_in_no_answer(own_shell: Shell) -> None:
     secret = token()
     with closing(sqlite3.connect(own_shell.database)) as connection, connection:
         connection.execute("UPDATE entities SET name = name || ' ' || ?", (secret,))

@@ -53,7 +53,7 @@ def test_it_finds_what_the_command_finds(shell: Shell, server: Serving) -> None:
     assert len(answer["results"]) == 2
 
 
-def test_without_a_question_the_newest_come(server: Serving) -> None:
+def test_recall_without_a_question_returns_the_newest_memories(server: Serving) -> None:
     assert "Backups are kept for a year" in texts(server.ask(RECALL))
 
 
@@ -74,7 +74,7 @@ def test_values_of_one_filter_are_alternatives_and_all_filters_must_match(server
     assert texts(one) == {"Review notes are kept for a year"}
 
 
-def test_a_filter_that_nothing_meets_says_so(server: Serving) -> None:
+def test_a_filter_without_a_match_is_named_in_the_notes(server: Serving) -> None:
     answer = server.ask(RECALL, q="kept for a year", domain="medical_consult")
 
     assert answer["results"] == []
@@ -101,7 +101,7 @@ def test_a_filter_that_nothing_meets_says_so(server: Serving) -> None:
         ("as_of=2026-01-01&as_of=2026-02-01", "as_of"),
     ],
 )
-def test_a_field_that_means_nothing_is_named(server: Serving, question: str, field: str) -> None:
+def test_an_invalid_field_is_refused_by_name(server: Serving, question: str, field: str) -> None:
     reply = server.get(f"{RECALL}?q=kept&{question}")
 
     assert (reply.status, reply.json["error"]["field"]) == (400, field)

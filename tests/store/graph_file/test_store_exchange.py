@@ -55,7 +55,7 @@ def exported(memory: Memory) -> bytes:
     return exchange.content_of(exchange.export_lines(memory.databases()))
 
 
-def test_mem_17_a_file_of_the_reference_server_comes_out_byte_for_byte(world: World) -> None:
+def test_mem_17_an_imported_reference_file_is_exported_byte_for_byte(world: World) -> None:
     memory = world.memory()
 
     told = imported(memory, world.root, REFERENCE)
@@ -139,7 +139,7 @@ def test_a_secret_of_several_bad_lines_is_redacted_as_one_text(
     assert any("[redacted: " in text for text in texts)
 
 
-def test_a_secret_reaches_no_file_of_ours_by_an_import(world: World) -> None:
+def test_an_import_writes_no_secret_to_our_files(world: World) -> None:
     memory, secret = world.memory(), token()
     content = b"\n".join([person("ann", f"uses {secret}"), b'{"torn": "' + secret.encode()])
 
@@ -151,13 +151,13 @@ def test_a_secret_reaches_no_file_of_ours_by_an_import(world: World) -> None:
     assert secret.encode() not in world.all_bytes()
 
 
-def test_records_of_another_kind_are_counted_and_are_not_bad(world: World) -> None:
+def test_lines_of_unknown_types_are_counted_but_not_reported_as_bad(world: World) -> None:
     told = imported(world.memory(), world.root, row(type="meta", version=1) + b"\n" + row(x=1))
 
     assert (told.others, told.read, told.bad) == (2, 0, ())
 
 
-def test_what_exists_is_merged_and_said(world: World) -> None:
+def test_an_import_merges_known_entities_and_reports_name_variants(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api", "is old", kind="service"))
     create(memory, entity("ann", kind="person"), store="user")
@@ -186,7 +186,7 @@ def test_a_second_import_brings_nothing_new(world: World) -> None:
     )
 
 
-def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> None:
+def test_an_import_skips_forgotten_entities_and_reports_them(world: World) -> None:
     memory = world.memory()
     imported(memory, world.root, REFERENCE)
     memory.write("forget", {"ids": [], "entityNames": ['Zoë "Z"']}, USER)
@@ -199,7 +199,7 @@ def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> No
 
 @pytest.mark.behaviour("MEM-17k")
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_legacy_file_of_one_object_is_read(world: World, indent: int | None) -> None:
+def test_a_legacy_file_with_one_json_object_is_imported(world: World, indent: int | None) -> None:
     memory = world.memory()
     legacy = {
         "entities": [entity("ann", "likes tea"), None],
@@ -218,7 +218,9 @@ def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
     assert told.loaded.entities == 2
 
 
-def test_progress_rises_to_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_of_an_import_grows_until_it_is_complete(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(write, "BATCH_ITEMS", 10)
     path = world.root / "memory.jsonl"
     path.write_bytes(b"\n".join(person(f"p{i}", "x") for i in range(50)))

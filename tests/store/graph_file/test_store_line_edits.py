@@ -121,7 +121,7 @@ def test_an_addition_whose_writer_was_killed_is_in_the_file_after_the_next_start
     assert served.told == []
 
 
-def test_forty_edits_in_a_row_leave_the_lines_of_the_last(served: Served) -> None:
+def test_after_forty_edits_the_file_has_only_the_lines_of_the_last(served: Served) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     for number in range(40):
@@ -143,7 +143,7 @@ def test_forty_edits_in_a_row_leave_the_lines_of_the_last(served: Served) -> Non
     assert whole(served.open()).entities == (Entity("a", "t", ("theirs",)), Entity("b", "t"))
 
 
-def test_more_operations_than_are_edited_one_by_one_are_all_written(served: Served) -> None:
+def test_operations_beyond_the_limit_of_line_edits_are_all_written(served: Served) -> None:
     served.put(line("a", "x"), b"")
     memory = served.open()
     facts = [f"fact {number}" for number in range(MAX_OPERATIONS + 1)]
@@ -169,7 +169,7 @@ def forms(row: bytes) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("first", ["plain", "with a byte order mark"])
 @pytest.mark.parametrize("form", forms(line("")))
-def test_mem_18_what_is_deleted_leaves_every_form_of_its_line(
+def test_mem_18_a_deletion_removes_repeated_lines_in_every_json_form(
     served: Served, form: str, first: str
 ) -> None:
     mark = exchange.BOM if first != "plain" else b""
@@ -187,7 +187,7 @@ def test_mem_18_what_is_deleted_leaves_every_form_of_its_line(
     assert served.lines == [line("a", "x"), line("rest")]
 
 
-def test_a_name_that_only_a_deleted_relation_stated_gets_a_line(served: Served) -> None:
+def test_an_entity_known_only_from_a_deleted_relation_gets_a_line(served: Served) -> None:
     served.put(line("a"), line("b"), edge("a", "uses", "x"), edge("b", "uses", "y"), b"")
     memory = served.open()
 

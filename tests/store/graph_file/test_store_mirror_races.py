@@ -86,7 +86,7 @@ def test_what_others_add_to_an_entity_that_we_just_deleted_is_kept(served: Serve
     assert whole(memory).relations == (Relation("c", "uses", "b"),)
 
 
-def test_a_type_that_we_just_changed_stays(served: Served) -> None:
+def test_a_stale_copy_does_not_revert_a_type_that_we_just_changed(served: Served) -> None:
     served.put(line("a", "x", kind="old"))
     memory = served.open()
     memory.write("delete_entities", {"entityNames": ["a"]}, TOOL)
@@ -100,7 +100,7 @@ def test_a_type_that_we_just_changed_stays(served: Served) -> None:
     assert line("a", "x", kind="new") in served.lines
 
 
-def test_after_the_window_a_removal_by_others_is_a_removal(served: Served) -> None:
+def test_after_the_time_window_a_file_by_others_overrides_our_changes(served: Served) -> None:
     served.put(line("a", "x"), line("b"))
     memory = served.open()
     say(memory, entity("ours"))
@@ -114,7 +114,7 @@ def test_after_the_window_a_removal_by_others_is_a_removal(served: Served) -> No
     assert served.lines == [line("a", "x"), line("b")]
 
 
-def test_what_lay_in_the_file_before_is_removed_at_once(served: Served) -> None:
+def test_a_removal_by_others_of_an_older_entity_is_applied_at_once(served: Served) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     say(memory, entity("ours"))
@@ -143,7 +143,7 @@ def test_a_restart_and_another_server_know_what_was_written_a_short_while_ago(
     assert served.lines == [line("old"), line("ours", kind="component")]
 
 
-def test_a_file_that_was_written_is_looked_at_again_after_the_window(served: Served) -> None:
+def test_a_written_file_is_checked_again_after_the_time_window(served: Served) -> None:
     memory = served.open()
     assert memory.mirror is not None
     say(memory, entity("ours"))
@@ -242,7 +242,7 @@ class Told:
 @settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 @example([("observation", "a"), ("mirror", ""), ("entity", "a"), ("they write", "")])
-def test_within_the_window_no_stale_copy_takes_or_brings_back_anything(
+def test_a_stale_copy_in_the_time_window_removes_and_restores_nothing(
     steps: list[tuple[str, str]],
 ) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as moved:
@@ -259,7 +259,7 @@ def test_within_the_window_no_stale_copy_takes_or_brings_back_anything(
         served.close()
 
 
-def test_a_lock_that_somebody_keeps_is_waited_for_once_and_told_once(
+def test_a_lock_held_by_another_process_is_awaited_and_reported_once(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.05)
@@ -294,7 +294,7 @@ def test_a_lock_that_somebody_keeps_at_the_start_is_waited_for_shortly_where_muc
     assert any("another process holds" in told for told in served.told)
 
 
-def test_a_file_that_nobody_has_read_yet_is_waited_for_longer(
+def test_the_first_read_of_a_locked_file_waits_longer(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.01)

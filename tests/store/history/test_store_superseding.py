@@ -92,7 +92,7 @@ def test_undo_reopens_the_closed_record_and_undoing_that_closes_it_again(memory:
     assert now(memory, old).valid_to == LATE
 
 
-def test_forgetting_the_newer_one_opens_the_older_again_and_comes_back(memory: Memory) -> None:
+def test_forgetting_the_newer_record_reopens_the_older_until_it_is_undone(memory: Memory) -> None:
     old, new = both(memory)
 
     memory.forget([new.id], USER)
@@ -102,7 +102,7 @@ def test_forgetting_the_newer_one_opens_the_older_again_and_comes_back(memory: M
     assert now(memory, old).superseded_by == new.id
 
 
-def test_what_was_replaced_twice_stays_closed_when_the_one_between_goes(memory: Memory) -> None:
+def test_forgetting_a_middle_record_leaves_the_first_replaced_by_the_last(memory: Memory) -> None:
     old, between = both(memory)
     last = keep(memory, decision("We moved the archive from Postgres to S3"), LATE, between)
 
@@ -123,7 +123,7 @@ def test_undo_of_forgetting_both_records_restores_their_link(memory: Memory) -> 
     assert now(memory, old).superseded_by == new.id
 
 
-def test_a_replayed_journal_closes_the_same(memory: Memory) -> None:
+def test_a_rebuild_from_the_journal_closes_the_same_records(memory: Memory) -> None:
     old, new = both(memory)
     memory.flush()
     path = memory.path_of("project")
@@ -188,7 +188,7 @@ def test_a_turn_that_is_read_late_does_not_bring_back_what_was_closed_since(
     assert later.id != old.id
 
 
-def test_what_is_said_earlier_closes_nothing_later(memory: Memory) -> None:
+def test_a_record_that_was_valid_earlier_does_not_close_a_later_one(memory: Memory) -> None:
     old = keep(memory, MONGO, LATE)
     keep(memory, POSTGRES._replace(valid_from=EARLY), LATE, old)
 
@@ -246,7 +246,7 @@ def test_a_pinned_record_is_closed_by_its_user_only(memory: Memory) -> None:
     pinned=st.booleans(),
 )
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_low_trust_never_closes_high(
+def test_a_record_is_closed_only_by_one_of_equal_or_higher_trust(
     memory: Memory, trust: str, old_trust: str, pinned: bool
 ) -> None:
     old = keep(memory, MONGO._replace(pinned=pinned), EARLY, trust=old_trust)

@@ -104,7 +104,7 @@ def test_a_merged_entity_has_the_history_of_all_its_names(memory: Memory) -> Non
     ]
 
 
-def test_all_changes_and_no_more_than_asked_for(memory: Memory) -> None:
+def test_history_lists_all_changes_newest_first_up_to_the_limit(memory: Memory) -> None:
     create(memory, entity("one"))
     create(memory, entity("two"), store="user")
     create(memory, entity("three"))
@@ -175,7 +175,7 @@ def test_why_of_a_forgotten_or_deleted_memory_names_the_deletion(memory: Memory)
     assert deleted.deletion.what == "deleted Redis with 1 observation"
 
 
-def test_why_of_what_nobody_knows_is_said(memory: Memory) -> None:
+def test_why_of_an_unknown_memory_raises_not_found(memory: Memory) -> None:
     create(memory, entity("Redis"))
     for unknown in ("nobody", "0123456789abcdef"):
         with pytest.raises(NotFound):

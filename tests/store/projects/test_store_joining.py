@@ -75,14 +75,14 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @given(texts())
-def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
+def test_undoing_the_hooks_restores_the_settings_byte_for_byte(text: str) -> None:
     done = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
 
     assert hooks_json.undo(done.text, done.edits) == text
 
 
 @given(texts())
-def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
+def test_our_hooks_are_appended_and_all_other_settings_are_kept(text: str) -> None:
     before = json.loads(text.removeprefix(hooks_json.BOM))
 
     edited = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
@@ -96,7 +96,7 @@ def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
 
 
 @given(texts())
-def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> None:
+def test_removing_our_hooks_keeps_all_other_hooks_and_settings(text: str) -> None:
     inside = hooks_json.with_hooks(Edited(text), GROUPS, "settings.json").text
 
     done = hooks_json.without_hooks(Edited(inside), OURS, "settings.json").text
@@ -128,7 +128,7 @@ def test_a_new_member_is_moved_in_like_its_siblings() -> None:
     assert done.endswith("\n\t\t\t}\n\t\t]\n\t}\n}\n")
 
 
-def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
+def test_our_hook_is_removed_from_a_group_and_other_hooks_stay() -> None:
     other = {"type": "command", "command": "echo"}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [other, HOOK, other]}]}}, indent=2)
 
@@ -148,14 +148,14 @@ def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_settings_file_is_refused_with_its_line(text: str, said: str) -> None:
+def test_an_invalid_settings_file_is_refused_with_a_reason(text: str, said: str) -> None:
     with pytest.raises(BadInput, match="left as it is") as caught:
         hooks_json.with_hooks(Edited(text), GROUPS, "settings.json")
 
     assert said in str(caught.value)
 
 
-def test_a_file_that_changed_between_the_preview_and_the_yes_is_left_alone(
+def test_a_file_changed_after_the_preview_is_left_unchanged(
     tmp_path: Path,
 ) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
@@ -240,7 +240,7 @@ def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
     assert set_up.without_hooks(home, str(path), str(ROOT)).is_none
 
 
-def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
+def test_a_blank_settings_file_is_blank_again_without_our_hooks(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
     path.write_bytes(b" \n\t\n")
 
@@ -252,7 +252,7 @@ def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
     assert path.read_bytes() == b" \n\t\n"
 
 
-def test_a_number_beyond_reading_is_refused() -> None:
+def test_a_number_with_too_many_digits_is_refused() -> None:
     with pytest.raises(BadInput, match="Exceeds the limit"):
         hooks_json.read('{"a": ' + "9" * 5000 + "}", "settings.json")
 

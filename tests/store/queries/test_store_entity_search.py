@@ -79,7 +79,7 @@ def found(db: Database, query: str) -> list[str]:
         ("   ", []),
     ],
 )
-def test_a_query_finds(db: Database, query: str, names: list[str]) -> None:
+def test_a_query_finds_its_entities_in_order(db: Database, query: str, names: list[str]) -> None:
     assert found(db, query) == names
 
 

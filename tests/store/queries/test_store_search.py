@@ -166,7 +166,7 @@ def test_turns_come_with_the_turn_before(memory: Memory) -> None:
     assert hit.metadata["session"] == "a" and hit.metadata["trust"] == "user"
 
 
-def test_what_is_no_longer_said_is_no_longer_found(memory: Memory) -> None:
+def test_deleted_observations_and_entities_are_no_longer_found(memory: Memory) -> None:
     create(memory, entity("Redis", "is fast"))
     deletion = {"entityName": "Redis", "observations": ["is fast"]}
     memory.write("delete_observations", {"deletions": [deletion]}, TOOL)
@@ -175,7 +175,7 @@ def test_what_is_no_longer_said_is_no_longer_found(memory: Memory) -> None:
     assert search.entities_named(database(memory), '"redis"', 5) == []
 
 
-def test_recent_gives_records_then_what_the_graph_was_told(memory: Memory) -> None:
+def test_recent_returns_the_newest_records_and_then_observations(memory: Memory) -> None:
     create(memory, entity("x", "told"))
     for i in range(3):
         memory.remember(decision(f"Number {i}"), USER._replace(at=f"2026-01-0{i + 1}"))
@@ -265,7 +265,7 @@ def test_a_scope_of_the_user_is_found_in_the_users_database_only(memory: Memory)
     assert (hit.store, hit.metadata["scope"]) == ("user", "user")
 
 
-def test_candidates_are_no_memories_yet(memory: Memory) -> None:
+def test_candidates_are_neither_searched_nor_listed_as_recent(memory: Memory) -> None:
     memory.remember(decision("Maybe Redis", confidence=0.4), USER)
     assert search.records(database(memory), '"redis"', 5) == []
     assert search.recent(database(memory), 5) == []
@@ -289,7 +289,7 @@ def test_nodes_open_with_relations_at_either_end(memory: Memory) -> None:
     assert observations_of(db, "nobody") == ()
 
 
-def test_names_are_found_by_any_spelling_the_oldest_for_all(memory: Memory) -> None:
+def test_any_spelling_of_a_name_finds_the_oldest_entity(memory: Memory) -> None:
     create(memory, entity("cursor-pagination", kind="pattern"), entity("cursor_pagination"))
     db = database(memory)
     known = graph.entities_by_key(db, ["Cursor Pagination", "nobody"])

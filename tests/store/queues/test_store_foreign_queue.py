@@ -22,7 +22,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_lines_that_a_repository_brought_are_not_ours(world: World) -> None:
+def test_queue_lines_without_our_signature_are_set_aside(world: World) -> None:
     """Else anyone who can commit a file could speak with the user's trust, or forget."""
     memory = world.memory()
     by = USER._replace(at="2026")
@@ -42,7 +42,7 @@ def test_lines_that_a_repository_brought_are_not_ours(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", [journal.QUEUE, journal.DECISIONS, journal.BAD, journal.CLAIMED])
-def test_a_link_in_a_repository_leads_our_lines_nowhere(world: World, name: str) -> None:
+def test_our_lines_are_not_written_through_a_symbolic_link(world: World, name: str) -> None:
     precious = world.root / "precious"
     precious.write_text("mine\n")
     world.local.mkdir(parents=True)

@@ -139,7 +139,7 @@ def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -
     assert database(hooks.world.memory()).row("SELECT max(sightings) FROM records") == (1,), record
 
 
-def test_what_cannot_be_finished_yet_waits(hooks: Hooks) -> None:
+def test_an_event_that_cannot_be_finished_yet_keeps_waiting(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.late = {"capture_user_intent"}
@@ -227,7 +227,7 @@ def test_a_late_statement_has_the_users_trust_once_its_entry_shows_a_person(
     assert [r.trust for r in hooks.world.memory().find_records("1")] == ["user"]
 
 
-def test_where_nothing_can_be_written_the_user_is_told_that_it_is_lost(
+def test_the_user_is_asked_to_repeat_a_statement_that_cannot_be_saved(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> bool:
@@ -252,7 +252,9 @@ def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks:
     assert any(aside in one.reason for one in status.tiers(memory, time.time())[1].findings)
 
 
-def test_more_than_fits_is_refused(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_beyond_the_size_limit_is_refused(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     event = event_of({"hook_event_name": "UserPromptSubmit", "prompt": "x"})
     settings = hooks.world.settings()
     late_events.add(settings, event, [capture_user_intent.__name__], "2026")

@@ -113,7 +113,7 @@ def test_while_one_process_drains_another_does_nothing_and_may_still_queue(world
     assert len(journal.queued(folder)[0]) == 1
 
 
-def test_bad_lines_are_set_aside_and_stop_nobody(world: World) -> None:
+def test_bad_lines_of_a_queue_are_set_aside_and_the_others_applied(world: World) -> None:
     memory = world.memory()
     good = write.as_object(operation("api"))
     unknown = {"observations": [{"entityName": "nobody", "contents": ["x"]}]}
@@ -221,7 +221,7 @@ def test_a_read_only_home_is_read_and_changes_wait_in_the_project(
     assert entities(memory) == ["old", "new"]
 
 
-def test_without_a_home_nothing_is_acknowledged_and_nothing_half_there(world: World) -> None:
+def test_a_write_without_a_usable_home_is_refused_and_leaves_nothing(world: World) -> None:
     """Without a key of ours in home nobody could tell our line from a stranger's."""
     world.home.parent.mkdir(parents=True)
     world.home.write_text("not a folder")

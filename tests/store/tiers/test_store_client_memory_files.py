@@ -98,7 +98,7 @@ def test_memory_md_comes_first_then_the_files_beside_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_what_our_fence_shows_is_not_repeated(world: World, newline: str) -> None:
+def test_records_in_our_block_are_not_read_as_notes(world: World, newline: str) -> None:
     mine = f"- mine{newline}{newline}# Also mine{newline}"
     record = Record("decision", "Use Redis", id=new_id(), created_at=MARCH)
     text, ids = memory_md.rewritten(mine, [record])
@@ -127,11 +127,11 @@ def test_any_text_gives_notes_of_one_line_within_their_length(text: str) -> None
         assert 0 < len(note) <= client_memory_files.MAX_NOTE_CHARS
 
 
-def test_without_a_folder_there_is_nothing(world: World) -> None:
+def test_a_missing_memory_folder_gives_no_notes(world: World) -> None:
     assert read(world) == ([], [])
 
 
-def test_an_empty_file_says_nothing(world: World) -> None:
+def test_empty_memory_files_give_no_notes(world: World) -> None:
     put(world, "")
     put(world, "\ufeff\r\n---\r\n- \r\n", "blank.md")
 
@@ -163,7 +163,7 @@ def test_a_file_that_cannot_be_opened_is_named_and_skipped(world: World) -> None
     assert [failure.partition(":")[0] for failure in failures] == ["native (loop.md)"]
 
 
-def test_a_folder_that_is_a_file_says_nothing(world: World) -> None:
+def test_a_file_in_place_of_the_memory_folder_gives_no_notes(world: World) -> None:
     put(world, "kept").unlink()
     world.native().parent.rmdir()
     world.native().parent.write_text("no folder")
@@ -212,7 +212,7 @@ def test_memory_files_are_read_up_to_their_limit(world: World) -> None:
     assert "3 files were not read" in failures[0]
 
 
-def test_secrets_leave_neither_whole_nor_in_pieces(world: World) -> None:
+def test_secrets_in_memory_files_are_redacted_in_notes(world: World) -> None:
     token = "ghp_" + chance.randbytes(20).hex()
     word = "Tr0ub4" + chance.randbytes(4).hex()
     body = chance.randbytes(40).hex()
@@ -306,7 +306,7 @@ def test_reading_changes_nothing(world: World) -> None:
     assert os.listdir(path.parent) == ["MEMORY.md"]
 
 
-def test_notes_are_of_no_domain(world: World) -> None:
+def test_notes_are_hidden_from_a_memory_limited_to_a_domain(world: World) -> None:
     put(world, "kept")
     memory = world.memory()
 
