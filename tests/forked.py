@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,12 +51,15 @@ class Process:
             for reading, _ in pipes
         )
         self.returncode: int | None = None
+        # Several threads may end the process at once, and its status is read only once.
+        self._asking = threading.Lock()
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None while the process runs."""
-        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
-            self.returncode = int(self._status.read())
-        return self.returncode
+        with self._asking:
+            if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+                self.returncode = int(self._status.read())
+            return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the exit code. Raises TimeoutExpired."""

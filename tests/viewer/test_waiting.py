@@ -136,6 +136,7 @@ def test_key_e_edits_the_focused_item_and_typing_into_a_field_triggers_none(
     page.keyboard.press("Escape")
     expect_focused(page, waits.STALE)
     page.keyboard.press("e")
+    expect(what).to_be_focused()
     page.keyboard.press("Control+a")
     page.keyboard.type("adeu? Sessions are kept in Valkey")
     page.keyboard.press("Control+Enter")

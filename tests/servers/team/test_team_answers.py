@@ -25,7 +25,7 @@ TUESDAYS = "Deploys happen on Tuesdays"
 
 
 @pytest.fixture
-def dsn(postgres: Cluster, database: str) -> str:
+def of_owner(postgres: Cluster, database: str) -> str:
     return postgres.dsn(OWNER, database)
 
 
@@ -35,8 +35,8 @@ def place(database: str) -> Place:
 
 
 @pytest.fixture
-def server(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    with serving(tmp_path, dsn, new_key(dsn, SPACE, ANN)) as served:
+def server(of_owner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    with serving(tmp_path, of_owner, new_key(of_owner, SPACE, ANN)) as served:
         yield served
 
 
@@ -47,7 +47,7 @@ def texts(server: Served, key: str | None = None) -> list[str]:
 
 
 def test_a_repeated_question_is_answered_from_the_cache(
-    postgres: Cluster, dsn: str, server: Served, database: str
+    postgres: Cluster, of_owner: str, server: Served, database: str
 ) -> None:
     server.text("remember", text=TUESDAYS)
     first = texts(server)
@@ -76,33 +76,35 @@ def test_withdrawn_and_purged_records_disappear_from_cached_answers(
 
 
 def test_a_removed_member_or_deleted_key_gets_no_cached_answer(
-    dsn: str, server: Served, tmp_path: Path
+    of_owner: str, server: Served, tmp_path: Path
 ) -> None:
-    bob = new_key(dsn, SPACE, BOB)
-    laptop = new_key(dsn, SPACE, BOB, "laptop")
+    bob = new_key(of_owner, SPACE, BOB)
+    laptop = new_key(of_owner, SPACE, BOB, "laptop")
     server.text("remember", text=TUESDAYS)
     assert texts(server, bob) == texts(server, laptop) == [TUESDAYS]
 
-    command(tmp_path, "--drop-key", "laptop", "--team", dsn)
+    command(tmp_path, "--drop-key", "laptop", "--team", of_owner)
     assert server.get(ASKED, laptop).status == 401
-    with closing(connect(dsn)) as connection:
+    with closing(connect(of_owner)) as connection:
         remove(connection, SPACE, BOB)
     assert server.get(ASKED, bob).status == 401
 
 
-def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(dsn: str, server: Served) -> None:
-    legal = new_key(dsn, SPACE, ANN, "legal", "legal")
+def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(
+    of_owner: str, server: Served
+) -> None:
+    legal = new_key(of_owner, SPACE, ANN, "legal", "legal")
     server.text("remember", text=TUESDAYS)
 
     assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
 
 
 def test_the_version_number_of_a_space_grows_with_each_committed_change(
-    dsn: str,
+    of_owner: str,
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],
 ) -> None:
-    digest = digest_of(new_key(dsn, SPACE, ANN))
+    digest = digest_of(new_key(of_owner, SPACE, ANN))
 
     def state() -> int:
         holder = team_keys.holder_of(open_connection(OWNER), digest)
