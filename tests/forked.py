@@ -78,7 +78,8 @@ class Process:
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # its exit code is still on its way
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Ask the process to end."""

@@ -200,7 +200,7 @@ def members(as_json: bool = AS_JSON) -> int:
 
 
 def status(as_json: bool = AS_JSON) -> int:
-    """Show what waits to be sent, what fails, and what needs your decision."""
+    """Show what waits, what fails and what you must decide."""
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
         for tie in [tie for tie in ties.joined_by(memory) if not tie.via]:
