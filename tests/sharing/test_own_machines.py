@@ -168,6 +168,24 @@ def test_a_change_that_both_machines_made_still_replaces_what_one_of_them_had_se
     assert desk.counts().conflicts == laptop.counts().conflicts == 0
 
 
+def test_after_a_reset_a_statement_read_before_is_kept_beside_an_equal_one(
+    tmp_path: Path, log: Log, desk: Home, laptop: Home
+) -> None:
+    tablet = proved(Home(tmp_path, "ann", log, machine="tabl", key=True))
+    at_once = TOOL._replace(at="2026-02-01T10:00:00.000Z")
+    for home in (laptop, tablet):
+        stated = {"entities": [entity("Ledger")]}
+        home.memory.write("create_entities", stated, at_once, store="project")
+        home.push()
+    of_laptop, of_tablet = log.operations
+    merged(desk, [of_laptop])
+
+    space.forget_position(desk.database, 1)
+    merged(desk, [of_tablet])
+
+    assert desk.heads().keys() == {of_laptop.op_id, of_tablet.op_id}
+
+
 def test_undoing_the_last_change_reverts_a_change_of_this_machine(desk: Home, laptop: Home) -> None:
     desk.say("Use UTC")
     exchanged(desk, laptop)

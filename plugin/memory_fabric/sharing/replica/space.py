@@ -131,9 +131,9 @@ def forget_position(database: Database, epoch: int) -> None:
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
         states = (heads.SENT, heads.MINE, heads.UNSENT, heads.DEMANDED)
         c.execute(
-            "UPDATE team_heads SET state = ?, seen = 0, payload = CASE state WHEN ? THEN ? ELSE '' "
-            "END WHERE state IN (?, ?, ?, ?)",
-            (heads.WAITING, heads.SENT, heads.AGAIN, *states),
+            "UPDATE team_heads SET state = ?, seen = 0, payload = CASE WHEN state IN (?, ?) THEN ? "
+            "ELSE '' END WHERE state IN (?, ?, ?, ?)",
+            (heads.WAITING, heads.SENT, heads.MINE, heads.AGAIN, *states),
         )
         # Demands that are sent again erase later statements, too; these are sent again as new ones.
         stated = heads.where(
