@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memory_fabric.clients import transcript
 from memory_fabric.config import read_settings
 from memory_fabric.models import EFFECT, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store.home import launch_marks
@@ -133,23 +134,42 @@ def test_a_call_that_cannot_be_undone_is_asked_about_each_time(
 
 def test_a_call_that_the_user_declined_is_asked_about_again(hooks: HookRunner) -> None:
     remember(hooks, SERVER, "npm run dev", evidence={EFFECT: "ask"})
-    transcript = hooks.transcript("declined")
+    path = hooks.transcript("declined")
     command = {"command": "npm run dev"}
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": command}
     refusal = "The user doesn't want to proceed with this tool use."
     result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": refusal}
-    more = {"transcript_path": str(transcript)}
+    more = {"transcript_path": str(path)}
 
     first = bash(hooks, "npm run dev", **more)
     lines = [
         {"type": role, "uuid": role, "sessionId": "s1", "message": {"role": role, "content": [it]}}
         for role, it in (("assistant", use), ("user", result))
     ]
-    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     assert first["permissionDecision"] == "ask"
     assert bash(hooks, "cd web; npm run dev", **more)["permissionDecision"] == "ask"
     assert bash(hooks, "npm run build", **more) == {}
+
+
+def test_declined_calls_are_looked_for_once_for_all_rules(
+    hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rule in (SERVER, STYLE):
+        remember(hooks, rule, "npm run dev", evidence={EFFECT: "ask"})
+    read: list[str] = []
+
+    def read_on(path: str, *given: Any, **more: Any) -> transcript.Reading:
+        read.append(path)
+        return whole(path, *given, **more)
+
+    whole = transcript.read_on
+    monkeypatch.setattr(transcript, "read_on", read_on)
+    first = bash(hooks, "npm run dev")["permissionDecision"]
+
+    assert (first, bash(hooks, "npm run dev")) == ("ask", {})
+    assert len(read) == 1
 
 
 def test_a_call_denied_by_the_user_in_a_rule_is_refused_each_time(hooks: HookRunner) -> None:

@@ -63,7 +63,8 @@ def _reply_once(
     asking = [one for one in applied if one in new or one.is_final]
     others = [one for one in applied if one not in asking]
     if any(effects.effect_of(o.record, o.binding, settings) == effects.ASK for o in others):
-        asking += [one for one in applied if one.record.id in _declined(event, context, rules)]
+        declined = _declined(event, context, rules)
+        asking += [one for one in applied if one.record.id in declined]
     reply = _reply(applied, new, asking, settings)
     if new:
         text = "\n".join((reply.refusal, reply.context))

@@ -39,9 +39,8 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
         return
     from memory_fabric.store.home import callers  # imported late: few callers are stored
 
-    callers.save(
-        settings.home, call, callers.Caller(event.session, event.agent_id, event.agent_type)
-    )
+    caller = callers.Caller(event.session, event.agent_id, event.agent_type)
+    callers.save(settings.home, call, caller)
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
