@@ -93,7 +93,7 @@ class Settings(NamedTuple):
     closed: str = ""  # why memory is off: an invalid config.toml may isolate an agent
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    foreign: bool = False  # the event came from another client's shell: the user may type nothing
+    foreign: bool = False  # from another client's shell, where the user may have typed nothing
 
 
 def environment() -> Mapping[str, str]:
@@ -305,8 +305,8 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of a captured text: '' if nothing may be captured, as in CI; "assistant" if
-    the event came from another client's shell or an unattended session; else `stated`.
+    """Return the trust of a captured text: '' if nothing may be captured; "assistant" if it is from
+    another client's shell, or unattended and `capture_unattended` is not "full"; else `stated`.
     """
     if not captures(settings):
         return ""
@@ -315,7 +315,7 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that quotations can earn the user's trust."""
+    """Return True if quotations of prompts can earn the user's trust, an SDK's only by "full"."""
     if trust_for(settings, "user") != "user":
         return False
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)

@@ -374,7 +374,7 @@ class Query(NamedTuple):
     excluded: tuple[str, ...] = ()  # a text with one of these words is no result
     unasked: tuple[str, ...] = ()  # a text with one of these words is ranked lower
     asked: str = ""  # the question without filters and exclusions
-    spans: tuple[tuple[str, str], ...] = ()  # before or after its events: first day, first after
+    spans: tuple[tuple[str, str], ...] = ()  # around an event: first day, first day after
     unread: tuple[str, ...] = ()  # for the user: which words look like filters but are none
 
 

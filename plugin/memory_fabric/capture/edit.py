@@ -261,7 +261,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Record that the user confirmed a record, which then contradicts no other record."""
+    """Confirm a record for the user: it contradicts none, and an import gets the user's trust."""
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
         if id_ in models.contradicted(doubted):

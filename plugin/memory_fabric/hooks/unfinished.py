@@ -41,7 +41,7 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Record in the log and, for lost memories, in an alert that `work` is left. Never raises."""
+    """Log that `work` is left, and alert for lost memories, without a database. Never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 

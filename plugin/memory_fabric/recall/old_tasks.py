@@ -19,12 +19,12 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The ledger's prefix for a shown task. A rare word is in at most RARE_SHARE of the sessions.
 TASK, RARE_SHARE = "task:", 0.2
-# The rare words that a prompt shares with a task, their share of its topics, an ordinary word.
+# What a prompt must share: rare words (an ordinary one counts less), and a share of its topics.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
 # The minimum share of the prompt's weight that a session covers; more if sessions are few.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
 NEXT = 0.6  # the second best session may have at most this share of the best session's weight
-# The maximum of turns to search, and of turns with a rare word; the number of such words.
+# At most LIMIT turns are searched, if RARE words of the prompt are in at most FEW_TURNS each.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200

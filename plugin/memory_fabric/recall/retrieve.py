@@ -1,4 +1,4 @@
-"""Retrieval: searches of all sources, and walks along relations. Only this stage reads stores."""
+"""Retrieval: searches and walks along relations. A source that fails is reported and skipped."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -307,7 +307,7 @@ def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) 
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths, those that contain the most words of the question first."""
+    """Return up to twenty paths: first those with most words of the question, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -318,7 +318,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return paths whose relations, names or affected parts the question mentions."""
+    """Return paths of which the text has each relation or two `names`, or asks what is affected."""
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:

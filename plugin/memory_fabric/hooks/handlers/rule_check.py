@@ -22,9 +22,9 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the bound rules before a command or a change of a file: refuse, ask, or add context. A
     rule is shown, or asks the user, once per session and agent; it asks again about a call that
-    cannot be undone, and after the user declined such a call. A first refusal is recorded before it
-    is sent; if that fails, the rule is only added as context, because it would refuse every time. A
-    rule with `First:` has no effect while that command's last pass counts.
+    cannot be undone, and after the user declined a call to which it applies. A first refusal is
+    recorded before it is sent; if that fails, the rule is only added as context, because it would
+    refuse every time. A rule with `First:` has no effect while that command's last pass counts.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]

@@ -44,7 +44,7 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
-    """Store the user's answers to the assistant's questions on PostToolUse, for quotations."""
+    """Store answers for quotations: typed texts as the user's, chosen labels as the assistant's."""
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
     chosen, typed = events.answers_in(event.raw.get("tool_response"))

@@ -223,7 +223,7 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return a text on the last session's end, if it is on `about`, and its ledger name, or ''."""
+    """Return a text on the last session's end and its ledger name; '' if it is not on `about`."""
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
     terms = texts.terms

@@ -136,7 +136,8 @@ def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store a prompt's explicit statements, unless notes are off; return the new records. They are
-    candidates if the text may be pasted. `at` is the time of an old prompt.
+    candidates if the text may be pasted. `at` is the time of an old prompt, `staged` of one that is
+    not checked yet.
     """
     if context.memory.settings.notes == "off":
         return []

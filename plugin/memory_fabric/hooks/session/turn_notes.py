@@ -153,9 +153,8 @@ def end_turn(
             models.STAGED: prompt.at if is_staged else "",
         }
         evidence = {key: value for key, value in evidence.items() if value}
-        record = Record(
-            HEARD_TYPES[cue.kind], cue.sentence, confidence=CANDIDATE, evidence=evidence
-        )
+        kind = HEARD_TYPES[cue.kind]
+        record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
         by = context.by("prompt", session, "assistant" if is_staged else "user")
         # A sentence that a note quotes counts as one more occurrence of that note.
         memory.remember(noted_before(memory, cue.sentence) or record, by)
