@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.sharing.remote.clone import FOLDER, Clone, checked
+from memory_fabric.sharing.remote.log import GitLog
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import keys, ties
-from memory_fabric.sharing.team.errors import BadAddress
+from memory_fabric.sharing.team.errors import BadAddress, TooSlow
 from sync.repositories import BRANCH, Machine, Repository
 from thorough import examples
 
@@ -224,6 +225,20 @@ def test_old_days_become_one_file_without_what_was_replaced(
     assert len(own) == 2 and f"ops/{origin}/until-2025-01-30.000.jsonl" in own
     assert [found["again"] for found in (*desk.now(), *laptop.now())] == [""] * 4
     assert laptop.decisions() == desk.decisions() == ["Said a year ago"]
+
+
+def test_after_a_failed_compaction_the_next_exchange_succeeds(
+    desk: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: GitLog) -> int:
+        raise TooSlow("The compaction takes too long.", remedy="")
+
+    monkeypatch.setattr(GitLog, "compact", fail)
+    for key in (ties.USER, desk.project_id):
+        ties.update_state(str(desk.home), key, asked_at=0.0)
+
+    assert len(errors(desk)) == 2
+    assert errors(desk) == []
 
 
 def test_machines_that_push_at_once_all_get_through(

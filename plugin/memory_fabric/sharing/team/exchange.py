@@ -110,18 +110,18 @@ class Exchange:
             self._log.push([self._key.announcement(self._tie.space, origin)])
         return reason
 
-    def tend(self, since_s: float) -> dict[str, str]:
-        """Return names separated by commas: `removed` members, and `silent` members, who have not
-        read the log since `since_s` (seconds since 1970). If this member is an owner, also erase
-        operations replaced long ago. Raises TeamError.
+    def tend(self, now_s: float, since_s: float) -> None:
+        """Save who was removed, who has not read the log since `since_s`, and the time. Only then,
+        because it may fail, let an owner erase operations replaced long ago. Raises TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]
         seen_s = {m.name: (m.seen_at or m.added_at).timestamp() for m in members}
         silent = [name for name in seen_s if name not in removed and seen_s[name] < since_s]
+        names = {"removed": ", ".join(removed), "silent": ", ".join(silent)}
+        ties.update_state(self._memory.settings.home, self._tie.key, asked_at=now_s, **names)
         if self.server.role == OWNER:
             self._log.compact()
-        return {"removed": ", ".join(removed), "silent": ", ".join(silent)}
 
     def has_work(self) -> bool:
         return self._database.row(WAITS) == (1,)

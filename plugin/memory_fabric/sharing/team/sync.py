@@ -199,8 +199,7 @@ def _rounds(memory: Memory, tie: ties.Tie, progress: models.Progress | None) -> 
         # Every few hours, update the lists of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
-            names = open_exchange.tend(now_s - SILENT_AFTER_S)
-            ties.update_state(home, tie.key, asked_at=now_s, **names)
+            open_exchange.tend(now_s, now_s - SILENT_AFTER_S)
     note_success(memory, tie, outcome)
     return outcome
 
