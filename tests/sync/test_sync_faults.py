@@ -15,8 +15,8 @@ import pytest
 from memory_fabric.sharing.remote.clone import FOLDER, Clone, checked
 from memory_fabric.sharing.remote.log import GitLog
 from memory_fabric.sharing.replica import space
-from memory_fabric.sharing.team import keys, ties
-from memory_fabric.sharing.team.errors import BadAddress, TooSlow
+from memory_fabric.sharing.team import keys, sync, ties
+from memory_fabric.sharing.team.errors import BadAddress, TooSlow, UnfitServer
 from sync.repositories import BRANCH, Machine, Repository
 from thorough import examples
 
@@ -76,6 +76,20 @@ def test_without_the_repository_everything_waits_and_a_notice_comes_once(
     desk.now()
     laptop.now()
     assert len(laptop.decisions()) == 7 and laptop.decisions() == desk.decisions()
+
+
+def test_a_failure_of_the_same_class_with_another_remedy_is_told_too(desk: Machine) -> None:
+    tie = ties.of(str(desk.home), desk.project_id)
+    assert tie is not None
+    with desk.opened() as memory:
+        for remedy in ("Migrate it.", "Migrate it.", "Update here."):
+            sync.note_failure(memory, tie, UnfitServer("It does not fit.", remedy=remedy))
+
+    told = notices_of(desk, "It does not fit.")
+    assert [("Migrate" in notice, "Update" in notice) for notice in told] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 @pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])

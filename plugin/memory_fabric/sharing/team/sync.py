@@ -127,7 +127,7 @@ def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
 
 
 def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> None:
-    """Save a failure, and notify the user once of its cause. Raises OSError."""
+    """Save a failure, and notify the user once of its cause and remedy. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
     before = ties.state_of(home, tie.key)
@@ -141,8 +141,9 @@ def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> No
     if isinstance(error, Passing) and before.last_success:
         quiet_s = OFFLINE_QUIET_S if isinstance(error, NoAnswer) else PASSING_QUIET_S
     since_s = datetime.fromisoformat(before.since).timestamp() if before.since else now_s
-    if before.told != cause and (not quiet_s or now_s - since_s >= quiet_s):
-        ties.update_state(home, tie.key, told=cause)
+    trouble = cause if isinstance(error, Passing) else f"{cause}: {error.remedy}"
+    if before.told != trouble and (not quiet_s or now_s - since_s >= quiet_s):
+        ties.update_state(home, tie.key, told=trouble)
         _leave_notice(home, f"{tie.name} is not exchanged: {error} What was said here waits.")
 
 

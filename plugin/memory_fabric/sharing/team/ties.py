@@ -91,9 +91,9 @@ class Tie(NamedTuple):
 class State(NamedTuple):
     """The state of one link. Times are ISO 8601 or '' for never; `next_at`, `ran_at` and `asked_at`
     are seconds since 1970. `cause` is the class of the last error, '' after a success, and `told`
-    the last cause of which the user was notified. `since` is the time of the first failure after
-    the last success. At `asked_at`, `removed` were the former members, and `silent` those who had
-    not read the log for a week (names separated by commas).
+    the last cause (and remedy) of which the user was notified. `since` is the time of the first
+    failure after the last success. At `asked_at`, `removed` were the former members, and `silent`
+    those who had not read the log for a week (names separated by commas).
     """
 
     last_success: str = ""
