@@ -41,12 +41,14 @@ def team(postgres: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def arguments_of_all_processes() -> str:
-    """Return the arguments of all processes, as `ps` shows them to every user."""
+    """Return the arguments of all processes, as `ps` shows them to every user, but not those of
+    PostgreSQL, which name the database of each connection.
+    """
     shown = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # the process has ended meanwhile
             shown.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
-    return "\n".join(shown)
+    return "\n".join(words for words in shown if not words.startswith("postgres: "))
 
 
 @pytest.fixture(scope="module")
