@@ -217,8 +217,8 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
         # the first changed line gets the text of all of them, and the others become empty.
         most = min(len(lines), len(redacted)) - 1
         first = next((i for i in range(most) if lines[i] != redacted[i]), most)
-        unchanged = (i for i in range(most - first) if lines[-1 - i] != redacted[-1 - i])
-        after = next(unchanged, most - first)
+        differing = (i for i in range(most - first) if lines[-1 - i] != redacted[-1 - i])
+        after = next(differing, most - first)
         text = "\n".join(redacted[first : len(redacted) - after])
         empty = [""] * (len(lines) - first - after - 1)
         redacted = [*lines[:first], text, *empty, *lines[len(lines) - after :]]
