@@ -12,6 +12,7 @@ import pytest
 from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.importing import items
+from memory_fabric.importing.instructions import read_files
 from memory_fabric.importing.items import Here, Reading
 from memory_fabric.importing.sources import INSTRUCTIONS, recognise
 
@@ -320,6 +321,16 @@ def test_bullets_of_instructions_become_rules_and_descriptions_become_facts(
         ("constraint", "Commands: Never start the server unless asked", "CLAUDE.md", 8),
         ("constraint", "Tabs, not spaces", "docs/style.md", 1),
     ]
+
+
+def test_a_file_has_the_whole_names_of_the_links_to_it(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "shop" / ".claude").mkdir()
+    (tmp_path / "shop" / "AGENTS.md").write_text("- Use tabs\n")
+    (tmp_path / "shop" / ".claude" / "CLAUDE.md").symlink_to("../AGENTS.md")
+
+    (file,) = read_files(str(tmp_path / "shop" / "AGENTS.md"), here, items.Left())
+
+    assert (file.place, file.via) == ("AGENTS.md", (".claude/CLAUDE.md",))
 
 
 def test_rules_of_cursor_are_read_as_instructions(tmp_path: Path, here: Here) -> None:

@@ -100,8 +100,8 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
     Raises DeadlinePassed, and TooLarge if the files have more than `max_bytes` in total.
     """
     files: dict[str, File] = {}  # by real path
-    in_root = [os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT]
-    links = [path for path in in_root if os.path.islink(path)]
+    in_root = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
+    links = {name: path for name, path in in_root.items() if os.path.islink(path)}
     pending: list[tuple[str, tuple[str, ...]]] = []  # each with the chain of files that led to it
     is_folder = os.path.isdir(path)
     for file in files_of(path):
@@ -131,7 +131,7 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
             left.add(items.NOT_TEXT, place)
             continue
         stated = statements(text, place, ids.timestamp(status.st_mtime), left)
-        names = [os.path.basename(link) for link in links if os.path.realpath(link) == real]
+        names = [name for name, link in links.items() if os.path.realpath(link) == real]
         files[real] = File(real, place, (*via, *names), tuple(stated))
         imported = []
         for named in dict.fromkeys(imports(text)):
