@@ -335,7 +335,7 @@ def recognise(path: str) -> tuple[Source | None, str]:
 
     Raises NotFound, BadInput, OSError.
     """
-    if not os.path.lexists(path):
+    if not os.path.exists(path):
         raise NotFound(path, f"The file {path} does not exist.", remedy="Check its path.")
     if not os.access(path, os.R_OK):
         raise BadInput("PATH", f"{path} cannot be read.", remedy="Check its permissions.")
