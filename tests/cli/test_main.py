@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 from cli.shell import ROOT, Shell
 from memory_fabric import __version__
+from memory_fabric.cli.main import ARGUMENTS, main
 from memory_fabric.cli.registry import COMMANDS
 
 
@@ -212,6 +214,34 @@ def test_the_help_of_recall_imports_no_heavy_module(heavy: str) -> None:
     )
 
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("postgresql://ann@db/shop", "ADDRESS"),
+        ("host=db user=ann", "ADDRESS"),
+        ("host = db user = ann", "ADDRESS"),
+        ("--team= host=db", "--team=ADDRESS"),
+    ],
+)
+def test_a_command_is_restarted_without_an_address(
+    typed: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restarted: list[list[str]] = []
+
+    def restart(_: str, words: list[str]) -> None:
+        restarted.append(words)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "environ", {})
+    monkeypatch.setattr(os, "execv", restart)
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", "serve", typed])
+    with pytest.raises(KeyboardInterrupt):
+        main(["serve", typed])
+
+    assert restarted == [["python", "-m", "program", "serve", shown]]
+    assert json.loads(os.environ[ARGUMENTS]) == ["serve", typed]
 
 
 def test_the_hook_command_does_not_import_typer() -> None:

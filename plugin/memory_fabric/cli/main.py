@@ -85,9 +85,8 @@ def _hidden(argv: list[str]) -> list[str]:
     import re  # imported late: hooks and the MCP server do not need it
 
     if ARGUMENTS in os.environ:
-        whole: list[str] = json.loads(os.environ.pop(ARGUMENTS))
-        return whole
-    shown = [re.sub(r"(?s)^(--\w+=)?\w+(://|=).*", r"\1ADDRESS", word) for word in argv]
+        return list(json.loads(os.environ.pop(ARGUMENTS)))
+    shown = [re.sub(r"(?s)^(--\w+=)?\s*\w+\s*(://|=).*", r"\1ADDRESS", word) for word in argv]
     if shown != argv and sys.orig_argv[-len(argv) :] == argv and os.name == "posix":
         os.environ[ARGUMENTS] = json.dumps(argv)
         os.execv(sys.executable, [*sys.orig_argv[: -len(argv)], *shown])
