@@ -216,6 +216,12 @@ def test_the_help_of_recall_imports_no_heavy_module(heavy: str) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("command", ["serve", "viz", "share"])
+def test_the_help_of_a_command_imports_nothing_that_few_of_its_uses_need(command: str) -> None:
+    rare = {"memory_fabric.cli.commands.sync", "memory_fabric.capture.contradiction"}
+    assert not rare & loaded_by(command, "--help")
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

@@ -13,7 +13,6 @@ from typing import Any
 
 from memory_fabric import ids
 from memory_fabric.cli import environment, show
-from memory_fabric.cli.commands import sync
 from memory_fabric.cli.options import argument, exclusive, flag, option, repeated
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 from memory_fabric.setup import extras
@@ -64,8 +63,10 @@ def serve(
     place: dict[str, Any] = {"host": host, "port": port, "allowed": allow_host or ()}
     if team:
         _load_packages(settings.data_dir, settings.plugin_root)
+        from memory_fabric.cli.commands import sync  # imported late: not needed for --help
+
         sync.prepare(settings, driver.TEAM)
-        from memory_fabric.servers.http import team_keys  # imported late: not needed for --help
+        from memory_fabric.servers.http import team_keys
         from memory_fabric.servers.http.server import TeamServer
         from memory_fabric.sharing.server.connect import checked, connect
 
@@ -80,9 +81,8 @@ def serve(
                 make = partial(team_keys.make, c, space, member, name, domain)
                 drop, kept = partial(team_keys.drop, c, space), team_keys.kept(c, space)
                 parts = ((k.name, k.member, f"{k.created_at:%Y-%m-%d}", k.domain) for k in kept)
-                keys = [
-                    f"{n}  {of}  {at}  {d and f'domain {d}'}".rstrip() for n, of, at, d in parts
-                ]
+                rows = (f"{n}  {of}  {at}  {d and f'domain {d}'}" for n, of, at, d in parts)
+                keys = [row.rstrip() for row in rows]
                 return _about_keys(make if new_key else None, drop, drop_key, keys, MAKE_TEAM_KEY)
         n = workers or 1
         server: Any = TeamServer(settings, team, space, read, insecure=insecure, workers=n, **place)

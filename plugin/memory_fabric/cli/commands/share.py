@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from memory_fabric.capture.contradiction import contradicted
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import argument, flag
 from memory_fabric.errors import BadInput, NotFound
@@ -17,7 +16,6 @@ from memory_fabric.models import Project, Record, shown_type
 from memory_fabric.sharing.git import claims_read, location, shared_journal, switch
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects.file_states import paths_in
 from memory_fabric.store.tiers import sync
 from memory_fabric.text import cut, many, one_line
 
@@ -145,6 +143,9 @@ def of_branch(project: Project, base: str) -> dict[str, Any]:
 
     The keys of the result are those of the JSON output; it has Records instead of dicts.
     """
+    from memory_fabric.capture.contradiction import contradicted  # imported late: only for review
+    from memory_fabric.store.projects.file_states import paths_in
+
     if shutil.which("git") is None:
         raise BadInput("--branch", "git is not installed here.", remedy="Install git.")
     places = [base] if base else BASES
