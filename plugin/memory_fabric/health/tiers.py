@@ -78,8 +78,8 @@ def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
     """Return the states of the graph, the project's journal and MEMORY.md, in this order."""
     folders = queue_folders(memory)
     queue, behind = queued(folders, now_s), list(_behind(folders, now_s))
-    local = _local_tier(memory, now_s, folders, queue, behind)
-    return _graph_tier(memory, now_s, queue, behind), local, _native_tier(memory, now_s)
+    graph = _graph_tier(memory, now_s, queue, behind)
+    return graph, _local_tier(memory, now_s, folders, queue, behind), _native_tier(memory, now_s)
 
 
 def as_json(tier: Tier) -> dict[str, Any]:
