@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
 from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import items
+from memory_fabric.importing import items, markdown
 from memory_fabric.importing.instructions import read_files
 from memory_fabric.importing.items import Here, Reading
 from memory_fabric.importing.sources import INSTRUCTIONS, recognise
@@ -331,6 +332,14 @@ def test_a_file_has_the_whole_names_of_the_links_to_it(tmp_path: Path, here: Her
     (file,) = read_files(str(tmp_path / "shop" / "AGENTS.md"), here, items.Left())
 
     assert (file.place, file.via) == ("AGENTS.md", (".claude/CLAUDE.md",))
+
+
+@pytest.mark.parametrize("text", ["[a](" * 100_000, "[a" + "](" * 100_000])
+def test_thousands_of_links_without_an_end_are_read_quickly(text: str) -> None:
+    began_s = time.process_time()
+
+    assert markdown.plain(text) == text
+    assert time.process_time() - began_s < 5
 
 
 def test_rules_of_cursor_are_read_as_instructions(tmp_path: Path, here: Here) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 _HEADING = re.compile(r"#{1,6}[ \t]")
 # A bullet with its check box, or a list number.
 _BULLET = re.compile(r"^(?:[-*+] \s*(?:\[[ xX]\] )?|\d+\. \s*)")
-_LINK = re.compile(r"\[([^\[]*?)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[]*?)\]\([^)]{0,1000}\)")  # limited, since many may have no end
 CODE = ("```", "~~~")
 # A line with at least this indentation belongs to the bullet above it.
 _NESTED_FROM = 2
