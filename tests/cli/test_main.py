@@ -225,10 +225,11 @@ def test_the_help_of_a_command_imports_nothing_that_few_of_its_uses_need(command
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
-        ("postgresql://ann@db/shop", "ADDRESS"),
-        ("host=db user=ann", "ADDRESS"),
-        ("host = db user = ann", "ADDRESS"),
-        ("--team= host=db", "--team=ADDRESS"),
+        ("postgresql://ann@db/shop", "HIDDEN"),
+        ("host=db user=ann", "HIDDEN"),
+        ("host = db user = ann", "HIDDEN"),
+        ("--team= host=db", "--team=HIDDEN"),
+        ("acid acorn actor", "HIDDEN"),
     ],
 )
 def test_a_command_is_restarted_without_an_address(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.health.check import ago
 from memory_fabric.ids import timestamp
 
 DECISION = "Use cursor-based pagination for all list endpoints"
@@ -40,6 +41,10 @@ def waiting(at: str) -> str:
     """A line of a queue."""
     line = {"id": "x", "kind": "forget", "payload": {"ids": []}, "provenance": {"at": at}}
     return json.dumps(line) + "\n"
+
+
+def test_a_damaged_time_is_shown_unchanged() -> None:
+    assert ago("long", 0.0) == "long"
 
 
 def test_every_tier_has_the_documented_fields(filled: Shell) -> None:

@@ -30,14 +30,13 @@ REMEDIES: dict[type[OSError] | int, str] = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-# Environment variable with all arguments of a command that was restarted without the addresses.
-ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"
+ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"  # all arguments of a command that was restarted with fewer
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    if argv[:1] in (["team"], ["serve"]):
+    if argv[:1] in (["team"], ["serve"], ["sync"]):
         argv = _hidden(argv)
     closed = sys.stdout is None
     # Open closed streams, because otherwise another file could get their descriptors.
@@ -79,14 +78,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _hidden(argv: list[str]) -> list[str]:
-    """Return the arguments. If one is the address of a database, first restart this process with
-    another word in its place, because all users of a machine can read the arguments of processes.
-    """
+    """Return the arguments; first restart to hide addresses and a key's words from other users."""
     import re  # imported late: hooks and the MCP server do not need it
 
     if ARGUMENTS in os.environ:
         return list(json.loads(os.environ.pop(ARGUMENTS)))
-    shown = [re.sub(r"(?s)^(--\w+=)?\s*\w+\s*(://|=).*", r"\1ADDRESS", word) for word in argv]
+    shown = [re.sub(r"(?s)^(--\w+=)?\s*\w+(\s*(://|=)| ).*", r"\1HIDDEN", word) for word in argv]
     if shown != argv and sys.orig_argv[-len(argv) :] == argv and os.name == "posix":
         os.environ[ARGUMENTS] = json.dumps(argv)
         os.execv(sys.executable, [*sys.orig_argv[: -len(argv)], *shown])

@@ -63,8 +63,11 @@ def when(timestamp: str) -> str:
 
 
 def ago(at: str, now_s: float) -> str:
-    """Format the age of an ISO time, for example `40 s ago`. Raises ValueError for invalid text."""
-    return f"{span(now_s - datetime.fromisoformat(at).timestamp())} ago"
+    """Format the age of an ISO time, for example `40 s ago`; a damaged time is shown unchanged."""
+    try:
+        return f"{span(now_s - datetime.fromisoformat(at).timestamp())} ago"
+    except ValueError:
+        return at
 
 
 def span(seconds: float) -> str:

@@ -95,7 +95,7 @@ def test_no_process_list_shows_the_address_of_the_database(team: Team, option: s
             server.terminate()
 
     assert b"http://" in first
-    assert option.format("ADDRESS") in shown
+    assert option.format("HIDDEN") in shown
     assert team.database not in shown
 
 
