@@ -125,7 +125,7 @@ MODERN_REQUESTS = [
     ],
     ids=["handshake", "2026-07-28", *protocol.HANDSHAKE_VERSIONS, "asked for 2026", "unknown"],
 )
-def test_every_request_is_answered_as_by_the_sdk(
+def test_every_request_gets_the_same_response_as_from_the_sdk(
     tmp_path: Path, requests: Sequence[tuple[str, dict[str, Any]]]
 ) -> None:
     ours = [of_ours(one) for one in answers_of_ours(tmp_path / "ours", requests)]
@@ -207,7 +207,7 @@ def answers_of_the_sdk(
     return found
 
 
-def test_every_version_of_the_sdk_is_spoken() -> None:
+def test_every_protocol_version_of_the_sdk_is_supported() -> None:
     assert protocol.HANDSHAKE_VERSIONS == version.HANDSHAKE_PROTOCOL_VERSIONS
     assert (protocol.MODERN_VERSION,) == version.MODERN_PROTOCOL_VERSIONS
 
@@ -236,7 +236,7 @@ METAS = st.dictionaries(
     METAS | PIECES,
 )
 @example("subscriptions/listen", {}, {"notifications": {"toolsListChanged": None}}, {})
-def test_parameters_are_refused_where_the_models_of_the_sdk_refuse_them(
+def test_parameters_that_the_sdk_models_refuse_are_refused(
     method: str, params: dict[str, Any], more: dict[str, Any], meta: Any
 ) -> None:
     spoken = protocol.MODERN_VERSION if method not in HANDSHAKE else "2025-11-25"
@@ -270,7 +270,7 @@ IDS = st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=Fals
 
 @settings(max_examples=50)
 @given(IDS)
-def test_an_id_comes_back_as_it_was_sent(identifier: Any) -> None:
+def test_a_response_has_the_id_of_its_request_unchanged(identifier: Any) -> None:
     session, said = alone()
 
     session.take(json.dumps({"jsonrpc": "2.0", "id": identifier, "method": "ping"}).encode())
@@ -280,7 +280,7 @@ def test_an_id_comes_back_as_it_was_sent(identifier: Any) -> None:
 
 @settings(max_examples=50)
 @given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: json.dumps(text).encode()))
-def test_any_line_is_answered_or_overlooked_and_the_next_is_read(line: bytes) -> None:
+def test_after_any_line_the_next_line_is_still_read(line: bytes) -> None:
     session, said = alone()
 
     session.take(line.replace(b"\n", b""))
@@ -303,7 +303,7 @@ def _no_memory() -> Memory:
 NOWHERE = StoreThread(_no_memory)
 
 
-def test_a_batch_is_no_message(tmp_path: Path) -> None:
+def test_a_batch_is_refused(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
 
     ours.take([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])
@@ -312,7 +312,7 @@ def test_a_batch_is_no_message(tmp_path: Path) -> None:
     assert (refused["id"], refused["error"]["code"]) == (None, -32600)
 
 
-def test_a_cancelled_request_is_not_answered_and_not_done_if_it_still_waits(tmp_path: Path) -> None:
+def test_a_cancelled_request_gets_no_response_and_is_skipped_if_not_started(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
     ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting()[1]})
     goes_on = threading.Event()
@@ -334,7 +334,7 @@ def test_a_cancelled_request_is_not_answered_and_not_done_if_it_still_waits(tmp_
     assert names == ["e2"]
 
 
-def test_a_listener_is_told_that_it_ends_with_the_input(tmp_path: Path) -> None:
+def test_a_listener_is_told_when_the_input_ends(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
     params = {"_meta": ENVELOPE, "notifications": {"resourceSubscriptions": [protocol.GRAPH_URI]}}
     ours.take({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})
@@ -349,7 +349,7 @@ def test_a_listener_is_told_that_it_ends_with_the_input(tmp_path: Path) -> None:
     assert ended["result"]["_meta"][protocol.SUBSCRIPTION_KEY] == "l"
 
 
-def test_a_listener_that_asks_for_no_graph_opens_no_memory() -> None:
+def test_a_listener_without_a_graph_subscription_opens_no_memory() -> None:
     session, said = alone()
     params = {"_meta": ENVELOPE, "notifications": {"toolsListChanged": True}}
     listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
@@ -361,7 +361,7 @@ def test_a_listener_that_asks_for_no_graph_opens_no_memory() -> None:
 
 
 @pytest.mark.parametrize("has_poll", [True, False])
-def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order(
+def test_a_slow_reader_delays_no_request_and_gets_all_responses_in_order(
     monkeypatch: pytest.MonkeyPatch, has_poll: bool
 ) -> None:
     if not has_poll:  # as on Windows
@@ -384,7 +384,7 @@ def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order(
     os.close(read)
 
 
-def test_a_client_that_is_gone_is_noticed_once() -> None:
+def test_a_closed_output_is_logged_once() -> None:
     read, write = os.pipe()
     os.close(read)
     noticed: list[str] = []

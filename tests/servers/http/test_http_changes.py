@@ -116,7 +116,7 @@ def test_a_candidate_is_kept_or_dropped_or_reworded(shell: Shell, server: Servin
     assert [c["what"] for c in picture(server)["review"]["candidates"]] == ["Ship on Fridays"]
 
 
-def test_a_contradiction_is_settled_by_replace_and_taken_back_by_keep(
+def test_replace_resolves_a_contradiction_and_keep_reverts_it(
     shell: Shell, server: Serving
 ) -> None:
     old = shell.remember("The order archive is in MongoDB")["id"]
@@ -205,7 +205,7 @@ def test_entities_are_merged_after_a_preview(shell: Shell, server: Serving) -> N
     assert "order-service" in {e["name"] for e in picture(server)["entities"]}
 
 
-def test_a_contradiction_is_settled_by_keeping_both_or_one(shell: Shell, server: Serving) -> None:
+def test_a_contradiction_is_resolved_by_keeping_both_or_one(shell: Shell, server: Serving) -> None:
     old = shown(server, WORDS)["id"]
     new = contradict(shell, old, "Use offset-pagination for the orders-api")
     due = [o for o in picture(server)["review"]["due"] if o["kind"] == "contradiction"]
@@ -243,7 +243,9 @@ def test_the_last_change_is_shown_before_it_is_undone(shell: Shell, server: Serv
     assert whats(server) == [WORDS]
 
 
-def test_what_changed_since_it_was_shown_is_not_overwritten(shell: Shell, server: Serving) -> None:
+def test_a_record_changed_since_it_was_shown_is_not_overwritten(
+    shell: Shell, server: Serving
+) -> None:
     seen = shown(server, WORDS)
     newer = "Use cursors for every list"
     assert shell.run("edit", seen["id"], "--text", newer).status == 0
@@ -270,7 +272,7 @@ def test_what_changed_since_it_was_shown_is_not_overwritten(shell: Shell, server
     assert (gone.status, gone.code) == (404, "not_found")
 
 
-def test_no_change_is_made_without_the_key_or_for_another_origin(
+def test_changes_without_the_key_or_from_another_origin_are_refused(
     shell: Shell, server: Serving
 ) -> None:
     body = json.dumps({"action": "pin", "record": shown(server, WORDS)})
@@ -298,7 +300,9 @@ def test_no_change_is_made_without_the_key_or_for_another_origin(
     assert any(r["pinned"] for r in picture(server)["records"])
 
 
-def test_what_cannot_be_done_names_the_field_and_what_helps(shell: Shell, server: Serving) -> None:
+def test_an_impossible_change_is_refused_naming_the_field_and_a_remedy(
+    shell: Shell, server: Serving
+) -> None:
     seen = shown(server, WORDS)
     hidden = token()
 
@@ -343,7 +347,7 @@ def test_nothing_is_changed_while_memory_is_switched_off(shell: Shell, server: S
     assert "memory-fabric on" in reply.json["error"]["remedy"]
 
 
-def test_a_change_of_another_project_is_made_there_alone(tmp_path: Path) -> None:
+def test_a_change_in_another_project_affects_only_that_project(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.remember(WORDS)
     other = home.project_at("billing", "Use Stripe for the invoices")
@@ -370,7 +374,7 @@ def test_a_change_of_another_project_is_made_there_alone(tmp_path: Path) -> None
         assert server.post(f"{CHANGES}?project=none-0", body, key=server.key).status == 404
 
 
-def test_all_that_a_program_brought_is_confirmed_or_dropped_after_a_preview(
+def test_all_records_of_one_program_are_confirmed_or_dropped_after_a_preview(
     shell: Shell, server: Serving
 ) -> None:
     database = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
@@ -403,7 +407,9 @@ def test_all_that_a_program_brought_is_confirmed_or_dropped_after_a_preview(
     assert picture(server)["review"]["total"]["imported"] == 258
 
 
-def test_candidates_of_other_projects_are_listed_and_decided_there(tmp_path: Path) -> None:
+def test_candidates_of_other_projects_are_listed_and_decided_in_their_project(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     home.remember(WORDS)
     folder = waits.elsewhere(home)

@@ -52,7 +52,7 @@ def test_the_state_of_an_ingested_text_is_returned_for_its_id(server: Serving) -
     }
 
 
-def test_every_field_is_taken_and_those_of_other_releases_are_passed_over(server: Serving) -> None:
+def test_all_documented_fields_are_accepted_and_unknown_ones_ignored(server: Serving) -> None:
     reply = server.send(
         "All of them",
         key_decisions=["Use UTC"],
@@ -69,7 +69,7 @@ def test_every_field_is_taken_and_those_of_other_releases_are_passed_over(server
     assert (reply.status, reply.json["domain"]) == (202, "ops")
 
 
-def test_null_counts_as_left_out(server: Serving) -> None:
+def test_null_is_treated_like_a_missing_field(server: Serving) -> None:
     left: dict[str, Any] = {
         "key_decisions": None,
         "domain": None,
@@ -80,7 +80,7 @@ def test_null_counts_as_left_out(server: Serving) -> None:
     assert server.send("Nothing more", key="none", **left).json["domain"] == "session"
 
 
-def test_the_length_is_that_of_what_was_stored(server: Serving) -> None:
+def test_the_returned_length_is_that_of_the_stored_text(server: Serving) -> None:
     secret = token()
 
     told = server.send(f"The key is {secret}").json
@@ -88,7 +88,7 @@ def test_the_length_is_that_of_what_was_stored(server: Serving) -> None:
     assert told["length"] != len(f"The key is {secret}")
 
 
-def test_a_text_sent_again_with_its_key_gets_the_same_answer(server: Serving) -> None:
+def test_a_text_sent_again_with_its_idempotency_key_gets_the_same_response(server: Serving) -> None:
     first = server.send("Sent twice", idempotency_key="twice")
     again = server.send("Sent twice", idempotency_key="twice")
 
@@ -96,7 +96,7 @@ def test_a_text_sent_again_with_its_key_gets_the_same_answer(server: Serving) ->
     assert again.json == first.json
 
 
-def test_another_text_under_the_same_key_is_a_conflict(server: Serving) -> None:
+def test_another_text_with_the_same_idempotency_key_is_a_conflict(server: Serving) -> None:
     first = server.send("One text", idempotency_key="conflict")
 
     reply = server.send("Another text", idempotency_key="conflict")
@@ -132,7 +132,7 @@ def test_another_text_under_the_same_key_is_a_conflict(server: Serving) -> None:
         ("created_at", "0001-01-01T00:00:00+14:00"),
     ],
 )
-def test_a_wrong_field_is_named(server: Serving, field: str, value: Any) -> None:
+def test_the_error_names_an_invalid_field(server: Serving, field: str, value: Any) -> None:
     reply = server.post(INGEST, json.dumps({"session_summary": "x", field: value}))
 
     assert (reply.status, reply.code) == (422, "bad_field")
@@ -141,13 +141,13 @@ def test_a_wrong_field_is_named(server: Serving, field: str, value: Any) -> None
 
 
 @pytest.mark.parametrize("value", [5, "d" * 4001, None])
-def test_a_wrong_decision_is_named_by_its_place(server: Serving, value: Any) -> None:
+def test_the_error_names_an_invalid_decision_by_its_index(server: Serving, value: Any) -> None:
     reply = server.send("x", key_decisions=["fine", value])
 
     assert (reply.status, reply.json["error"]["field"]) == (422, "key_decisions.1")
 
 
-def test_a_text_that_is_missing_is_named(server: Serving) -> None:
+def test_the_error_says_that_the_text_is_missing(server: Serving) -> None:
     reply = server.post(INGEST, "{}")
 
     assert reply.status == 422
@@ -169,7 +169,7 @@ def test_a_text_that_is_missing_is_named(server: Serving) -> None:
         '{"session_summary": "x"}'.encode("utf-16"),
     ],
 )
-def test_what_is_no_json_object_is_refused(server: Serving, body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(server: Serving, body: bytes) -> None:
     reply = server.post(INGEST, body)
 
     assert reply.status == 400
@@ -177,13 +177,13 @@ def test_what_is_no_json_object_is_refused(server: Serving, body: bytes) -> None
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "", "application/x-www-form-urlencoded", "json"])
-def test_another_content_type_is_refused(server: Serving, kind: str) -> None:
+def test_a_content_type_other_than_json_is_refused(server: Serving, kind: str) -> None:
     reply = server.post(INGEST, '{"session_summary": "x"}', Content_Type=kind)
 
     assert (reply.status, reply.code) == (400, "wrong_content_type")
 
 
-def test_another_encoding_is_refused(server: Serving) -> None:
+def test_an_encoding_other_than_utf8_is_refused(server: Serving) -> None:
     kind = "application/json; charset=latin-1"
 
     assert server.post(INGEST, "{}", Content_Type=kind).code == "bad_encoding"
@@ -197,7 +197,7 @@ def test_a_byte_order_mark_a_lone_surrogate_and_nul_are_accepted(server: Serving
     assert (reply.status, reply.json["length"]) == (202, len("cut ? here"))
 
 
-def test_a_body_of_the_largest_size_is_taken_and_one_byte_more_is_not(server: Serving) -> None:
+def test_a_body_of_the_maximum_size_is_accepted_and_a_larger_one_refused(server: Serving) -> None:
     frame = len(b'{"session_summary": ""}')
     text = "word " * LARGEST
 
@@ -209,7 +209,9 @@ def test_a_body_of_the_largest_size_is_taken_and_one_byte_more_is_not(server: Se
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
-def test_another_method_is_refused_and_the_right_one_named(server: Serving, method: str) -> None:
+def test_a_wrong_method_is_refused_and_the_error_names_the_right_one(
+    server: Serving, method: str
+) -> None:
     reply = server.get(INGEST, method=method)
 
     assert reply.status == 405
@@ -217,7 +219,7 @@ def test_another_method_is_refused_and_the_right_one_named(server: Serving, meth
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_state_can_only_be_read(server: Serving, method: str) -> None:
+def test_the_state_of_a_text_is_read_only(server: Serving, method: str) -> None:
     reply = server.get(f"{INGEST}/x", method=method)
 
     assert reply.status == 405
@@ -251,7 +253,7 @@ def test_the_state_of_an_invalid_id_is_not_found(server: Serving, id_: str) -> N
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None:
+def test_a_url_of_another_host_in_the_request_line_is_not_found(server: Serving) -> None:
     head = f"POST http://evil.example{INGEST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
     body = '{"session_summary": "x"}'
     kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -270,7 +272,7 @@ def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None
         ("Sec_Fetch_Site", "cross-site"),
     ],
 )
-def test_requests_of_foreign_pages_cannot_ingest(server: Serving, name: str, value: str) -> None:
+def test_cross_site_requests_cannot_ingest(server: Serving, name: str, value: str) -> None:
     reply = server.post(INGEST, '{"session_summary": "x"}', **{name: value})
 
     assert (reply.status, reply.code) == (403, f"wrong_{'host' if name == 'Host' else 'origin'}")
@@ -288,7 +290,7 @@ def test_reading_memory_needs_the_key_even_if_ingesting_needs_none(server: Servi
         assert server.get(path, key="none").status == 401
 
 
-def test_memory_that_is_switched_off_takes_nothing_and_says_so(
+def test_ingesting_while_memory_is_switched_off_is_refused_with_the_reason(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with serving(Shell(tmp_path_factory.mktemp("off")), MEMORY_FABRIC="off") as server:

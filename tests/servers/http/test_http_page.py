@@ -67,20 +67,20 @@ def cookie_of(server: Serving) -> str:
     return reply.headers["set-cookie"].partition(";")[0]
 
 
-def test_it_listens_on_this_machine_and_prints_the_address_with_the_key(
+def test_the_server_listens_on_loopback_and_prints_its_address_with_the_key(
     shell: Shell, server: Serving
 ) -> None:
     assert server.told.startswith(f"The memory of {shell.project}: http://127.0.0.1:")
     assert len(server.key) >= 40
 
 
-def test_each_start_has_another_key(shell: Shell, server: Serving) -> None:
+def test_each_start_creates_a_new_key(shell: Shell, server: Serving) -> None:
     with serving(shell) as other:
         assert other.key != server.key
         assert other.get("/api/status", key=server.key).status == 401
 
 
-def test_the_key_in_the_address_becomes_a_cookie_that_opens_the_page(server: Serving) -> None:
+def test_opening_the_address_with_the_key_sets_a_cookie_for_the_page(server: Serving) -> None:
     entered = server.get(f"/?key={server.key}", key="none")
 
     assert (entered.status, entered.headers["location"]) == (303, "/")
@@ -94,7 +94,7 @@ def test_the_key_in_the_address_becomes_a_cookie_that_opens_the_page(server: Ser
 
 
 @pytest.mark.parametrize("path", ["/api/picture", "/api/recall?q=x", "/nowhere", "/api/status"])
-def test_without_the_key_nothing_is_answered(server: Serving, path: str) -> None:
+def test_requests_without_the_key_are_refused(server: Serving, path: str) -> None:
     for key in ("none", "wrong", server.key[:-1], server.key + "x"):
         reply = server.get(path, key=key)
 
@@ -105,7 +105,7 @@ def test_without_the_key_nothing_is_answered(server: Serving, path: str) -> None
     )
 
 
-def test_the_front_page_without_the_key_says_what_to_open(server: Serving) -> None:
+def test_the_front_page_without_the_key_explains_how_to_get_the_address(server: Serving) -> None:
     for path in ("/", "/?key=wrong", f"/?key={server.key}&key={server.key}"):
         reply = server.get(path, key="none")
 
@@ -114,7 +114,7 @@ def test_the_front_page_without_the_key_says_what_to_open(server: Serving) -> No
         assert "set-cookie" not in reply.headers
 
 
-def test_a_cookie_of_another_port_or_key_opens_nothing(server: Serving) -> None:
+def test_a_cookie_of_another_port_or_key_is_refused(server: Serving) -> None:
     name, _, value = cookie_of(server).partition("=")
 
     assert server.get("/", key="none", Cookie=f"{name}x={value}").status == 401
@@ -131,12 +131,12 @@ def test_another_host_name_is_refused(server: Serving, host: str) -> None:
     assert (reply.status, reply.code) == (403, "wrong_host")
 
 
-def test_names_of_this_machine_are_answered(server: Serving) -> None:
+def test_requests_to_loopback_host_names_are_accepted(server: Serving) -> None:
     for name in ("localhost", "LOCALHOST", "127.0.0.1", "[::1]"):
         assert server.get("/api/status", Host=f"{name}:{server.port}").status == 200
 
 
-def test_a_request_with_two_hosts_or_none_is_refused(server: Serving) -> None:
+def test_a_request_without_exactly_one_host_header_is_refused(server: Serving) -> None:
     key = f"Authorization: Bearer {server.key}\r\nConnection: close\r\n".encode()
     ours = f"Host: 127.0.0.1:{server.port}\r\n".encode()
 
@@ -147,13 +147,13 @@ def test_a_request_with_two_hosts_or_none_is_refused(server: Serving) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "file://"])
-def test_a_page_of_another_origin_is_refused(server: Serving, origin: str) -> None:
+def test_a_request_from_another_origin_is_refused(server: Serving, origin: str) -> None:
     reply = server.get("/api/status", Origin=origin)
 
     assert (reply.status, reply.code) == (403, "wrong_origin")
 
 
-def test_our_own_page_is_answered_and_pages_of_other_sites_are_not(server: Serving) -> None:
+def test_requests_of_the_page_are_accepted_and_cross_site_requests_refused(server: Serving) -> None:
     own = f"http://127.0.0.1:{server.port}"
 
     assert server.get("/api/status", Origin=own, Sec_Fetch_Site="same-origin").status == 200
@@ -163,14 +163,16 @@ def test_our_own_page_is_answered_and_pages_of_other_sites_are_not(server: Servi
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 @pytest.mark.parametrize("path", ["/", "/api/picture"])
-def test_only_reading_is_possible(server: Serving, method: str, path: str) -> None:
+def test_methods_other_than_get_and_head_are_refused(
+    server: Serving, method: str, path: str
+) -> None:
     reply = server.get(path, method=method)
 
     assert (reply.status, reply.code) == (405, "method_not_allowed")
     assert set(reply.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-def test_a_head_request_has_the_headers_only(server: Serving) -> None:
+def test_a_head_request_returns_headers_without_a_body(server: Serving) -> None:
     reply = server.get("/api/status", method="HEAD")
 
     assert (reply.status, reply.body) == (200, b"")
@@ -196,7 +198,7 @@ def test_an_altered_path_is_not_found(server: Serving, path: str) -> None:
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None:
+def test_a_url_of_another_host_in_the_request_line_is_not_found(server: Serving) -> None:
     ours = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.key}\r\n"
 
     answer = server.raw(f"GET http://evil.example/api/picture HTTP/1.1\r\n{ours}\r\n".encode())
@@ -204,7 +206,7 @@ def test_a_foreign_url_in_the_request_line_is_not_found(server: Serving) -> None
     assert answer.split(b" ")[1] == b"404"
 
 
-def test_every_answer_has_the_security_headers(server: Serving) -> None:
+def test_every_response_has_the_security_headers(server: Serving) -> None:
     replies = [
         server.get("/"),
         server.get("/api/status"),
@@ -257,7 +259,7 @@ def test_the_page_gets_the_same_graph_as_viz(shell: Shell, server: Serving) -> N
         ({"q": ""}, ("--limit", "20")),
     ],
 )
-def test_recall_answers_what_the_command_prints(
+def test_recall_returns_what_the_command_prints(
     shell: Shell, server: Serving, asked: dict[str, str], words: tuple[str, ...]
 ) -> None:
     printed = shell.run("recall", *words, "--explain", "--json").json
@@ -265,7 +267,7 @@ def test_recall_answers_what_the_command_prints(
     assert settled(server.ask("/api/recall", **asked)) == settled(printed)
 
 
-def test_history_answers_what_the_command_prints(shell: Shell, server: Serving) -> None:
+def test_history_returns_what_the_command_prints(shell: Shell, server: Serving) -> None:
     one = shell.run("history", "cursor-pagination", "--json").json
 
     assert server.ask("/api/history", name="cursor-pagination") == one
@@ -275,7 +277,7 @@ def test_history_answers_what_the_command_prints(shell: Shell, server: Serving) 
     assert server.ask("/api/history", name="unheard-of") == []
 
 
-def test_status_answers_the_tiers_of_the_command(shell: Shell, server: Serving) -> None:
+def test_status_returns_the_tiers_that_the_command_prints(shell: Shell, server: Serving) -> None:
     live, printed = server.ask("/api/status"), shell.run("status", "--json").json
 
     assert settled(live["tiers"]) == settled(printed["tiers"])
@@ -294,16 +296,14 @@ def test_status_answers_the_tiers_of_the_command(shell: Shell, server: Serving) 
         ("/api/history?name=" + "x" * 4097, "4 KB"),
     ],
 )
-def test_an_invalid_question_is_refused_with_a_reason(
-    server: Serving, path: str, named: str
-) -> None:
+def test_an_invalid_query_is_refused_with_a_reason(server: Serving, path: str, named: str) -> None:
     reply = server.get(path)
 
     assert (reply.status, reply.code) == (400, "bad_input")
     assert named in reply.json["error"]["message"]
 
 
-def test_odd_bytes_in_a_question_are_no_error(server: Serving) -> None:
+def test_unusual_bytes_in_a_query_are_accepted(server: Serving) -> None:
     for text in ("%00", "%ED%A0%80", "%FF%FE", "%F0%9F%99%82", "%22%29%20OR%201=1%20--", "a*b^c:d"):
         assert server.get(f"/api/recall?q={text}").status == 200
         assert server.get(f"/api/history?name={text}").status == 200
@@ -318,7 +318,7 @@ def test_a_request_that_is_too_large_or_has_a_body_is_refused(server: Serving) -
     assert server.get("/api/status").status == 200
 
 
-def test_questions_at_the_same_time_are_all_answered(server: Serving) -> None:
+def test_concurrent_requests_are_all_answered(server: Serving) -> None:
     paths = ["/api/picture", "/api/recall?q=pagination", "/api/history", "/api/status"] * 4
 
     with ThreadPoolExecutor(len(paths)) as pool:
@@ -328,7 +328,7 @@ def test_questions_at_the_same_time_are_all_answered(server: Serving) -> None:
     assert replies[1].json["total_results"] == replies[5].json["total_results"] >= 1
 
 
-def test_connections_that_ask_nothing_do_not_keep_others_out(server: Serving) -> None:
+def test_idle_connections_do_not_block_others(server: Serving) -> None:
     begun = b"GET /api/status HTTP/1.1\r\nHost: x\r\n"
     answered = b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
     with ExitStack() as open_ones:
@@ -346,7 +346,7 @@ def test_connections_that_ask_nothing_do_not_keep_others_out(server: Serving) ->
         assert server.get("/api/status").status == 200
 
 
-def test_a_connection_that_goes_on_asking_is_kept(server: Serving) -> None:
+def test_a_connection_in_use_is_kept_open(server: Serving) -> None:
     connection = http.client.HTTPConnection(server.host, server.port, timeout=GIVE_UP_S)
     connection.connect()
     ours = connection.sock
@@ -359,7 +359,7 @@ def test_a_connection_that_goes_on_asking_is_kept(server: Serving) -> None:
     connection.close()
 
 
-def test_what_is_remembered_meanwhile_is_in_the_next_answer(
+def test_a_memory_stored_while_serving_is_in_the_next_response(
     own_shell: Shell, own_server: Serving
 ) -> None:
     before = len(own_server.ask("/api/picture")["records"])
@@ -369,7 +369,7 @@ def test_what_is_remembered_meanwhile_is_in_the_next_answer(
     assert len(own_server.ask("/api/picture")["records"]) == before + 1
 
 
-def test_secrets_stored_before_a_redaction_rule_are_in_no_answer(own_shell: Shell) -> None:
+def test_secrets_stored_before_a_redaction_rule_are_hidden_in_responses(own_shell: Shell) -> None:
     secret = token()
     with closing(sqlite3.connect(own_shell.database)) as connection, connection:
         connection.execute("UPDATE entities SET name = name || ' ' || ?", (secret,))
@@ -385,7 +385,7 @@ def test_secrets_stored_before_a_redaction_rule_are_in_no_answer(own_shell: Shel
             assert secret.encode() not in reply.body
 
 
-def test_a_memory_that_is_damaged_meanwhile_is_an_error_with_what_helps(
+def test_damage_to_the_database_while_serving_is_reported_with_a_remedy(
     own_shell: Shell, own_server: Serving
 ) -> None:
     own_server.ask("/api/status")
@@ -404,7 +404,7 @@ def test_a_memory_that_is_damaged_meanwhile_is_an_error_with_what_helps(
     assert own_server.get("/").status == 200
 
 
-def test_a_memory_that_was_damaged_before_shows_in_the_tiers(own_shell: Shell) -> None:
+def test_damage_before_the_start_is_shown_in_the_status(own_shell: Shell) -> None:
     own_shell.database.write_bytes(b"no database" * 1000)
 
     with serving(own_shell) as server:
@@ -417,7 +417,7 @@ def test_a_memory_that_was_damaged_before_shows_in_the_tiers(own_shell: Shell) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_at_once_and_cleanly(own_server: Serving, number: int) -> None:
+def test_a_signal_ends_the_server_at_once_and_cleanly(own_server: Serving, number: int) -> None:
     own_server.get("/api/status")
     began = time.monotonic()
 
@@ -425,12 +425,12 @@ def test_a_signal_ends_it_at_once_and_cleanly(own_server: Serving, number: int) 
     assert time.monotonic() - began < 20
 
 
-def test_a_signal_right_after_the_start_ends_it_too(shell: Shell) -> None:
+def test_a_signal_during_the_start_ends_the_server(shell: Shell) -> None:
     with serving(shell) as server:
         assert server.end(signal.SIGTERM) == (0, "")
 
 
-def test_a_port_in_use_is_one_line_with_what_helps(shell: Shell, server: Serving) -> None:
+def test_a_port_in_use_is_reported_in_one_line_with_a_remedy(shell: Shell, server: Serving) -> None:
     done = shell.run("serve", "--port", str(server.port))
 
     assert (done.status, done.out) == (1, "")
@@ -441,14 +441,14 @@ def test_a_port_in_use_is_one_line_with_what_helps(shell: Shell, server: Serving
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "example.org", ""])
-def test_an_address_that_others_reach_is_refused(shell: Shell, host: str) -> None:
+def test_an_address_reachable_from_other_machines_is_refused(shell: Shell, host: str) -> None:
     done = shell.run("serve", "--host", host)
 
     assert (done.status, done.out) == (2, "")
     assert "127.0.0.1, ::1 and localhost" in done.err
 
 
-def test_it_serves_the_address_of_the_newer_protocol_too(shell: Shell) -> None:
+def test_the_mcp_endpoint_of_the_newer_protocol_is_served(shell: Shell) -> None:
     with serving(shell, "--host", "::1") as server:
         assert server.address.startswith("http://[::1]:")
         assert server.get("/api/status").status == 200

@@ -23,7 +23,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
+def test_unchanged_lines_keep_their_exact_bytes(served: Served) -> None:
     secret = token()
     odd = [
         b'{ "type": "entity", "name": "a", "entityType": "t", "observations": ["x"] }',
@@ -64,7 +64,7 @@ def test_mem_18_a_deletion_leaves_all_other_lines_unchanged(served: Served) -> N
     assert served.lines == rest
 
 
-def test_an_addition_adds_lines_and_a_change_alters_its_line_alone(served: Served) -> None:
+def test_an_addition_appends_lines_and_a_change_edits_only_its_line(served: Served) -> None:
     odd = b'{ "type": "entity", "name": "odd", "entityType": "t", "observations": [] }'
     served.put(line("a", "x"), odd, line("b", "y"))
     memory = served.open()
@@ -95,7 +95,7 @@ def test_an_addition_adds_lines_and_a_change_alters_its_line_alone(served: Serve
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_an_addition_whose_writer_was_killed_is_in_the_file_after_the_next_start(
+def test_an_addition_by_a_killed_writer_is_in_the_file_after_the_next_start(
     served: Served, is_replaced: bool
 ) -> None:
     served.put(line("a", "x"), line("b"))
@@ -121,7 +121,7 @@ def test_an_addition_whose_writer_was_killed_is_in_the_file_after_the_next_start
     assert served.told == []
 
 
-def test_after_forty_edits_the_file_has_only_the_lines_of_the_last(served: Served) -> None:
+def test_after_forty_edits_the_file_has_only_the_lines_of_the_last_edit(served: Served) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     for number in range(40):
@@ -218,7 +218,7 @@ def test_an_addition_to_a_file_with_one_object_keeps_its_entities_as_lines(
     assert names(whole(memory).entities) == ["a", "b", "ours", "theirs"]
 
 
-def test_a_name_that_only_a_relation_of_others_stated_gets_a_line_when_they_delete_it(
+def test_an_entity_named_only_in_a_relation_by_others_gets_a_line_when_they_delete_the_relation(
     served: Served,
 ) -> None:
     served.put(line("a"), edge("a", "uses", "x"), b"")

@@ -30,7 +30,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_a_stale_copy_written_over_the_file_loses_no_own_change(served: Served) -> None:
+def test_overwriting_the_file_with_a_stale_copy_loses_none_of_our_changes(served: Served) -> None:
     served.put(line("old", "x"))
     memory = served.open()
     say(memory, entity("ours", "new"))
@@ -52,7 +52,9 @@ def test_a_stale_copy_written_over_the_file_loses_no_own_change(served: Served) 
     assert served.lines == expected
 
 
-def test_a_stale_copy_over_our_deletions_brings_nothing_back(served: Served) -> None:
+def test_overwriting_the_file_with_a_stale_copy_restores_nothing_that_we_deleted(
+    served: Served,
+) -> None:
     before = [line("a", "x", "y"), line("b", "z"), line("c"), edge("a", "uses", "b")]
     served.put(*before)
     memory = served.open()
@@ -70,7 +72,7 @@ def test_a_stale_copy_over_our_deletions_brings_nothing_back(served: Served) -> 
     assert set(served.lines) == {line("a", "y", "theirs"), line("new")}
 
 
-def test_what_others_add_to_an_entity_that_we_just_deleted_is_kept(served: Served) -> None:
+def test_additions_by_others_to_an_entity_that_we_just_deleted_are_kept(served: Served) -> None:
     served.put(line("a", "x"), line("b"), line("c"))
     memory = served.open()
     memory.write("delete_entities", {"entityNames": ["a", "b"]}, TOOL)
@@ -125,7 +127,7 @@ def test_a_removal_by_others_of_an_older_entity_is_applied_at_once(served: Serve
     assert names(whole(memory).entities) == ["b", "ours"]
 
 
-def test_a_restart_and_another_server_know_what_was_written_a_short_while_ago(
+def test_recent_writes_are_known_after_a_restart_and_to_another_server(
     served: Served,
 ) -> None:
     served.put(line("old"))
@@ -259,7 +261,7 @@ def test_a_stale_copy_in_the_time_window_removes_and_restores_nothing(
         served.close()
 
 
-def test_a_lock_held_by_another_process_is_awaited_and_reported_once(
+def test_waiting_for_a_lock_of_another_process_is_reported_once(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.05)
@@ -280,7 +282,7 @@ def test_a_lock_held_by_another_process_is_awaited_and_reported_once(
     assert set(names(whole(memory).entities)) == {"a", "ours", "theirs"}
 
 
-def test_a_lock_that_somebody_keeps_at_the_start_is_waited_for_shortly_where_much_is_known(
+def test_the_start_waits_only_briefly_for_a_lock_if_the_memory_has_content(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.05)

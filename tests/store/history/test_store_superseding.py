@@ -60,7 +60,7 @@ def both(memory: Memory) -> tuple[Record, Record]:
     return old, keep(memory, POSTGRES, LATE, old)
 
 
-def test_the_older_record_is_closed_and_linked(memory: Memory) -> None:
+def test_superseding_closes_the_older_record_and_links_both(memory: Memory) -> None:
     old, new = both(memory)
 
     closed = now(memory, old)
@@ -150,7 +150,7 @@ def test_a_purge_of_the_newer_record_reopens_the_older_record(memory: Memory) ->
     assert "Postgres" not in lines and "MongoDB" in lines
 
 
-def test_a_purge_of_the_older_one_leaves_the_newer_whole(memory: Memory) -> None:
+def test_a_purge_of_the_older_record_leaves_the_newer_unchanged(memory: Memory) -> None:
     old, new = both(memory)
     memory.flush()
 
@@ -175,7 +175,7 @@ def test_undoing_an_earlier_strengthening_does_not_reopen_a_closed_record(memory
     assert now(memory, old).superseded_by == new.id
 
 
-def test_a_turn_that_is_read_late_does_not_bring_back_what_was_closed_since(
+def test_a_turn_read_late_does_not_reopen_a_record_closed_since(
     memory: Memory,
 ) -> None:
     old, _ = both(memory)
@@ -188,14 +188,14 @@ def test_a_turn_that_is_read_late_does_not_bring_back_what_was_closed_since(
     assert later.id != old.id
 
 
-def test_a_record_that_was_valid_earlier_does_not_close_a_later_one(memory: Memory) -> None:
+def test_a_record_valid_earlier_does_not_close_a_later_one(memory: Memory) -> None:
     old = keep(memory, MONGO, LATE)
     keep(memory, POSTGRES._replace(valid_from=EARLY), LATE, old)
 
     assert now(memory, old).superseded_by == ""
 
 
-def test_a_candidate_closes_nothing_until_it_is_heard_a_second_time(memory: Memory) -> None:
+def test_a_candidate_closes_a_record_only_when_stated_a_second_time(memory: Memory) -> None:
     old = keep(memory, MONGO, EARLY)
     unsure = POSTGRES._replace(confidence=0.4)
 
@@ -206,7 +206,7 @@ def test_a_candidate_closes_nothing_until_it_is_heard_a_second_time(memory: Memo
     assert now(memory, old).superseded_by != ""
 
 
-def test_a_repeat_of_low_trust_does_not_close_with_the_trust_of_the_first(memory: Memory) -> None:
+def test_a_repeat_of_low_trust_cannot_close_a_record_of_higher_trust(memory: Memory) -> None:
     new = keep(memory, POSTGRES, EARLY)
     old = keep(memory, MONGO, EARLY)
 
@@ -230,7 +230,7 @@ def test_scopes_and_domains_are_kept_apart(memory: Memory, other: dict[str, Any]
     assert now(memory, old).superseded_by == ""
 
 
-def test_a_pinned_record_is_closed_by_its_user_only(memory: Memory) -> None:
+def test_only_the_user_can_close_a_pinned_record(memory: Memory) -> None:
     old = keep(memory, MONGO._replace(pinned=True), EARLY, trust="assistant")
 
     keep(memory, POSTGRES, LATE, old, trust="assistant")
@@ -267,7 +267,9 @@ def test_an_operation_applied_twice_is_applied_once(memory: Memory) -> None:
     assert (first["links"], second["links"]) == (1, 0)
 
 
-def test_a_local_record_closes_its_own_session_s_only_and_leaves_no_trace(memory: Memory) -> None:
+def test_a_local_record_closes_only_records_of_its_session_and_is_not_logged(
+    memory: Memory,
+) -> None:
     mine = keep(memory, MONGO._replace(scope="local"), EARLY)
     other = keep(memory, MONGO._replace(scope="local"), EARLY, session="s2")
     keep(memory, POSTGRES._replace(scope="local"), LATE, mine, other)
@@ -277,7 +279,7 @@ def test_a_local_record_closes_its_own_session_s_only_and_leaves_no_trace(memory
     assert database(memory).rows("SELECT * FROM operations") == []
 
 
-def test_a_queued_record_closes_its_predecessor_once_applied(tmp_path: Path) -> None:
+def test_a_queued_record_closes_the_older_one_when_applied(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     old = keep(memory, MONGO, EARLY)
@@ -312,7 +314,7 @@ def test_a_closed_record_leaves_memory_md_with_the_next_flush(tmp_path: Path) ->
     memory.close()
 
 
-def test_observations_of_a_closed_record_bear_its_link(memory: Memory) -> None:
+def test_observations_of_a_closed_record_have_its_link(memory: Memory) -> None:
     old, new = both(memory)
 
     (found,) = search.observations(database(memory), '"MongoDB" AND "use"', 5)
@@ -324,7 +326,7 @@ def test_observations_of_a_closed_record_bear_its_link(memory: Memory) -> None:
     assert found.metadata["superseded_by"] == ""
 
 
-def test_history_tells_what_replaced_what(memory: Memory) -> None:
+def test_history_shows_which_record_replaced_which(memory: Memory) -> None:
     old, new = both(memory)
 
     told = [one.what for one in trace.history(memory, old.id, 10)]

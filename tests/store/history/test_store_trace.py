@@ -39,7 +39,7 @@ def told(memory: Memory, name: str | None = None) -> list[str]:
     return [one.what for one in trace.history(memory, name, 50)]
 
 
-def test_every_change_is_told_in_words_newest_first(memory: Memory) -> None:
+def test_history_describes_every_change_in_words_newest_first(memory: Memory) -> None:
     create(memory, entity("Redis", "is fast", "is old"))
     create(memory, entity("Redis", "is fast", "is kept in memory"))
     create(memory, entity("Redis", "is fast"))
@@ -65,7 +65,7 @@ def test_every_change_is_told_in_words_newest_first(memory: Memory) -> None:
     assert "created" not in told(memory, "api")[0]
 
 
-def test_records_are_told_with_type_and_id(memory: Memory) -> None:
+def test_history_shows_records_with_type_and_id(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     memory.remember(pagination(confidence=0.95), USER._replace(session="s2"))
@@ -82,7 +82,7 @@ def test_records_are_told_with_type_and_id(memory: Memory) -> None:
     assert changes[0].by["author"] == "ann"
 
 
-def test_the_history_of_an_entity_holds_what_records_brought(memory: Memory) -> None:
+def test_the_history_of_an_entity_includes_changes_by_records(memory: Memory) -> None:
     memory.remember(pagination(), USER)
 
     assert [line.split(" ")[0] for line in told(memory, "list_endpoints")] == ["remembered"]

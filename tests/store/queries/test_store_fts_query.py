@@ -46,7 +46,7 @@ def sets() -> Iterator[sqlite3.Connection]:
     ),
     data=st.data(),
 )
-def test_a_quorum_is_met_by_the_rows_that_hold_so_many_and_by_no_others(
+def test_a_quorum_matches_exactly_the_rows_with_that_many_terms(
     sets: sqlite3.Connection, conditions: list[list[int]], data: st.DataObject
 ) -> None:
     needed = data.draw(st.integers(1, len(conditions)))
@@ -135,7 +135,7 @@ some_words = st.lists(st.sampled_from([*FREQUENT, RARE, ALONE, "unheard"]), uniq
 
 @pytest.mark.parametrize("index", INDEXES)
 @given(some_words)
-def test_what_holds_a_rare_word_or_all_asked_things_is_never_left_out(
+def test_rows_with_a_rare_word_or_with_all_terms_are_always_found(
     large: Large, index: str, asked: list[str]
 ) -> None:
     found = large.asked(index, [[word] for word in asked])
@@ -149,7 +149,7 @@ def test_what_holds_a_rare_word_or_all_asked_things_is_never_left_out(
 
 @pytest.mark.parametrize("index", INDEXES)
 @given(st.lists(st.sampled_from(FREQUENT), unique=True, min_size=1))
-def test_what_holds_more_of_the_rarest_frequent_things_is_never_left_out_for_less(
+def test_rows_with_equally_many_of_the_rarest_frequent_terms_are_all_found(
     large: Large, index: str, asked: list[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -168,7 +168,7 @@ def test_what_holds_more_of_the_rarest_frequent_things_is_never_left_out_for_les
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_spellings_of_one_thing_count_once(large: Large, index: str) -> None:
+def test_spellings_of_one_term_count_once(large: Large, index: str) -> None:
     groups = [["north", "south"], ["east", "west"], ["centre"]]
 
     found = large.asked(index, groups)
@@ -181,7 +181,7 @@ def test_spellings_of_one_thing_count_once(large: Large, index: str) -> None:
     assert not only & found
 
 
-def test_frequent_things_that_never_meet_are_found_by_the_rarest(tmp_path: Path) -> None:
+def test_frequent_terms_that_never_occur_together_are_found_by_the_rarest(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     texts = [
         ["said before", "said since", "said since", "done", "done"][n % 5] + f" {n}"
@@ -224,13 +224,13 @@ def test_a_phrase_is_searched_for_without_change(large: Large) -> None:
     )
 
 
-def test_a_question_of_unheard_words_alone_matches_nothing(
+def test_a_query_of_unknown_words_only_matches_nothing(
     large: Large,
 ) -> None:
     assert selective_query(large.db, INDEXES[0], [["unheard"], ["never"]], LIMIT) == ""
 
 
-def test_of_a_name_that_very_many_rows_hold_the_newest_are_ranked(
+def test_only_the_newest_rows_of_a_very_frequent_name_are_ranked(
     large: Large, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(*names: str) -> set[str]:

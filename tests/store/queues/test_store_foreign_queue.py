@@ -76,7 +76,7 @@ def test_a_folder_that_leads_elsewhere_is_not_used(world: World, link: str) -> N
     "content",
     [b"\0" * (1 << 20), b"\n" * (1 << 20), b"0\n" * (1 << 20), b'{"signature":"x"}\n' * 50_000],
 )
-def test_a_large_queue_that_a_repository_brought_is_set_aside_as_a_whole_and_told_once(
+def test_a_large_queue_from_a_repository_is_set_aside_whole_and_reported_once(
     world: World, name: str, content: bytes
 ) -> None:
     world.local.mkdir(parents=True)
@@ -113,7 +113,7 @@ def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
     files.take_refused_files()
 
 
-def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) -> None:
+def test_lines_of_our_own_are_kept_beside_a_large_foreign_queue(world: World) -> None:
     world.local.mkdir(parents=True)
     (world.local / journal.QUEUE).write_bytes(b"0\n" * (1 << 20))
     memory = hurried(world)

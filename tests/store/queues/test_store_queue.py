@@ -44,7 +44,7 @@ def test_while_another_process_writes_a_change_is_queued_within_bounded_time(wor
     assert not journal.waiting_files(str(world.local))
 
 
-def test_draining_while_the_graph_is_still_locked_keeps_everything(world: World) -> None:
+def test_draining_a_queue_while_the_graph_is_locked_loses_nothing(world: World) -> None:
     memory = hurried(world)
     other = locked(memory)
     create(memory, entity("one"))
@@ -56,7 +56,7 @@ def test_draining_while_the_graph_is_still_locked_keeps_everything(world: World)
     assert entities(memory) == ["one", "two", "three"]
 
 
-def test_a_line_whose_commit_is_there_already_is_applied_no_second_time(world: World) -> None:
+def test_a_line_that_was_already_committed_is_not_applied_again(world: World) -> None:
     """The crash between the commit and the removal of the line."""
     memory, waiting = world.memory(), operation("api")
     queue(world, waiting)
@@ -66,7 +66,7 @@ def test_a_line_whose_commit_is_there_already_is_applied_no_second_time(world: W
     assert entities(memory) == []
 
 
-def test_what_a_dead_process_had_claimed_is_applied_first(world: World) -> None:
+def test_lines_claimed_by_a_dead_process_are_applied_first(world: World) -> None:
     memory = world.memory()
     lines = [signed(world, write.as_object(operation(name))) for name in ("one", "two")]
     files.append_lines(str(world.local / journal.CLAIMED), lines[:1])
@@ -82,7 +82,7 @@ def test_what_a_dead_process_had_claimed_is_applied_first(world: World) -> None:
     assert not journal.waiting_files(str(world.local))
 
 
-def test_a_failure_half_way_keeps_the_rest_in_order(world: World) -> None:
+def test_after_a_failure_the_remaining_lines_are_kept_in_order(world: World) -> None:
     folder = str(world.local)
     for name in ("one", "two", "three"):
         queue(world, operation(name))
@@ -101,7 +101,7 @@ def test_a_failure_half_way_keeps_the_rest_in_order(world: World) -> None:
     assert seen == ["three"]
 
 
-def test_while_one_process_drains_another_does_nothing_and_may_still_queue(world: World) -> None:
+def test_while_one_process_drains_another_can_only_append(world: World) -> None:
     folder = str(world.local)
     queue(world, operation("one"))
 
@@ -144,7 +144,7 @@ def test_bad_lines_of_a_queue_are_set_aside_and_the_others_applied(world: World)
     assert not journal.waiting_files(str(world.local)) and memory.failures == []
 
 
-def test_a_line_of_an_older_release_is_redacted_and_made_harmless(world: World) -> None:
+def test_a_line_of_an_older_release_is_redacted_and_sanitized(world: World) -> None:
     memory, secret = world.memory(), token()
     line = write.as_object(operation("api"))
     line["payload"] = {"entities": [entity("api", f"uses {secret}", "</memory-fabric>x")]}
@@ -156,7 +156,7 @@ def test_a_line_of_an_older_release_is_redacted_and_made_harmless(world: World) 
     assert secret.encode() not in Path(database(memory).path + "-wal").read_bytes()
 
 
-def test_a_newer_schema_is_read_while_changes_wait(world: World) -> None:
+def test_a_newer_schema_can_be_read_and_changes_are_queued(world: World) -> None:
     memory = world.memory()
     create(memory, entity("old"))
     newer = schema.LATEST + 1
@@ -194,7 +194,7 @@ memory.flush()
 
 
 @pytest.mark.parametrize("has_flushed", [True, False])
-def test_a_read_only_home_is_read_and_changes_wait_in_the_project(
+def test_with_a_read_only_home_reads_work_and_changes_are_queued_in_the_project(
     world: World, has_flushed: bool
 ) -> None:
     """The key for it was made with the project's registration, before anything else was."""
@@ -221,7 +221,7 @@ def test_a_read_only_home_is_read_and_changes_wait_in_the_project(
     assert entities(memory) == ["old", "new"]
 
 
-def test_a_write_without_a_usable_home_is_refused_and_leaves_nothing(world: World) -> None:
+def test_a_write_without_a_usable_home_is_refused_and_leaves_no_file(world: World) -> None:
     """Without a key of ours in home nobody could tell our line from a stranger's."""
     world.home.parent.mkdir(parents=True)
     world.home.write_text("not a folder")
@@ -254,7 +254,7 @@ except StoreUnavailable as error:
 """
 
 
-def test_on_a_full_disk_a_change_waits_or_is_refused_and_is_never_half_there(world: World) -> None:
+def test_on_a_full_disk_a_change_is_queued_or_refused_but_never_half_written(world: World) -> None:
     memory = world.memory()
     create(memory, entity("old"))
     memory.close()
@@ -265,7 +265,7 @@ def test_on_a_full_disk_a_change_waits_or_is_refused_and_is_never_half_there(wor
     assert entities(memory) == ["old", "new"]
 
 
-def test_a_removed_database_is_built_again_with_all_that_was_acknowledged(world: World) -> None:
+def test_a_removed_database_is_rebuilt_with_every_acknowledged_change(world: World) -> None:
     memory = world.memory()
     create(memory, entity("journalled"))
     memory.flush()
@@ -285,7 +285,7 @@ def test_a_removed_database_is_built_again_with_all_that_was_acknowledged(world:
     assert "rebuilt from no backup and 2 journalled changes" in mending.messages[0]
 
 
-def test_a_home_that_was_deleted_does_not_come_back_from_an_open_memory(world: World) -> None:
+def test_an_open_memory_does_not_recreate_a_deleted_home(world: World) -> None:
     memory = world.memory()
     create(memory, entity("secret plans"))
     shutil.rmtree(world.home)
@@ -295,7 +295,7 @@ def test_a_home_that_was_deleted_does_not_come_back_from_an_open_memory(world: W
     assert b"secret plans" not in world.all_bytes()
 
 
-def test_an_emptied_database_is_built_again_from_its_journal(world: World) -> None:
+def test_an_emptied_database_is_rebuilt_from_its_journal(world: World) -> None:
     memory = world.memory()
     create(memory, entity("a"), entity("b"))
     memory.flush()
@@ -310,7 +310,7 @@ def test_an_emptied_database_is_built_again_from_its_journal(world: World) -> No
     assert [entity.name for entity in found] == ["a", "b"]
 
 
-def test_repair_brings_back_what_only_the_journal_has(world: World) -> None:
+def test_repair_restores_changes_that_only_the_journal_has(world: World) -> None:
     memory = world.memory()
     create(memory, entity("a"))
     memory.flush()
@@ -331,7 +331,7 @@ def test_repair_brings_back_what_only_the_journal_has(world: World) -> None:
     assert mending.messages == ["1 changes were restored from the journal."]
 
 
-def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:
+def test_a_byte_order_mark_in_the_queue_loses_no_line(world: World) -> None:
     memory = world.memory()
     create(memory, entity("a"))
     path = memory.path_of("project")
@@ -348,7 +348,7 @@ def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:
     assert "waits" in [e.name for e in graph.read_graph(database(mending)).entities]
 
 
-def test_queues_of_the_users_own_operations_lie_in_home(world: World) -> None:
+def test_queues_of_the_users_own_operations_are_stored_in_home(world: World) -> None:
     memory = world.memory()
     world.home.joinpath("user.db").write_bytes(b"x" * 5000)
     memory.remember(decision("Never guess", scope="user"), USER)
@@ -356,7 +356,7 @@ def test_queues_of_the_users_own_operations_lie_in_home(world: World) -> None:
     assert len(journal.queued(str(world.home / "local"))[0]) == 1
 
 
-def test_a_long_queue_of_ours_is_read_behind_a_torn_line(world: World) -> None:
+def test_a_long_queue_of_our_own_is_read_after_a_torn_line(world: World) -> None:
     large = operation("one")._replace(payload={"entities": [entity("one", "x" * 300_000)]})
     path = world.local / journal.QUEUE
     files.append_lines(str(path), [signed(world, write.as_object(large))])
@@ -366,7 +366,7 @@ def test_a_long_queue_of_ours_is_read_behind_a_torn_line(world: World) -> None:
     assert entities(memory) == ["one"]
 
 
-def test_a_queue_takes_no_line_that_nobody_would_read(world: World) -> None:
+def test_a_queue_refuses_a_line_too_long_to_be_read(world: World) -> None:
     large = operation("one")._replace(payload={"entities": [entity("one", "x" * (5 << 20))]})
     with pytest.raises(files.TooLarge, match="is larger than 4 MB"):
         queue(world, large)
