@@ -101,7 +101,7 @@ def test_no_process_list_shows_the_address_of_the_database(team: Team, option: s
 
 @pytest.mark.parametrize("path", ["v1/memory/recall?q=x", "api/picture", ""])
 @pytest.mark.parametrize("key", ["", "wrong", "x" * 300])
-def test_without_a_good_key_nothing_is_answered(server: Served, path: str, key: str) -> None:
+def test_requests_without_a_valid_key_are_refused(server: Served, path: str, key: str) -> None:
     answer = server.get(path, key)
 
     assert answer.status == 401
@@ -109,7 +109,7 @@ def test_without_a_good_key_nothing_is_answered(server: Served, path: str, key: 
 
 
 @pytest.mark.parametrize("method", ["tools/list", "resources/list", "tools/call"])
-def test_mcp_answers_a_key_that_nobody_made_with_401(server: Served, method: str) -> None:
+def test_mcp_refuses_an_unknown_key_with_401(server: Served, method: str) -> None:
     params: dict[str, Any] = {}
     if method == "tools/call":
         params = {"name": "read_graph", "arguments": {}}
@@ -121,7 +121,7 @@ def test_mcp_answers_a_key_that_nobody_made_with_401(server: Served, method: str
     assert server.ask(method, **params).status == 200
 
 
-def test_what_one_member_says_another_recalls(server: Served, team: Team) -> None:
+def test_a_statement_of_one_member_is_recalled_by_another(server: Served, team: Team) -> None:
     server.text("remember", text="We use PostgreSQL for billing because of transactions")
 
     told = server.text("recall", team.bob, query="Which database does billing use?")
@@ -132,13 +132,13 @@ def test_what_one_member_says_another_recalls(server: Served, team: Team) -> Non
     assert found.body["results"][0]["metadata"]["author"] == ANN
 
 
-def test_the_same_statement_is_known_already(server: Served) -> None:
+def test_a_repeated_statement_is_reported_as_known(server: Served) -> None:
     server.text("remember", text="The gateway retries three times")
 
     assert "Known already" in server.text("remember", text="The gateway retries three times")
 
 
-def test_only_its_author_replaces_a_statement(server: Served, team: Team) -> None:
+def test_only_its_author_can_replace_a_statement(server: Served, team: Team) -> None:
     said = server.text("remember", text="Deploys happen on Tuesdays")
     id_ = said.split()[3]
 
@@ -149,7 +149,7 @@ def test_only_its_author_replaces_a_statement(server: Served, team: Team) -> Non
     assert "Replaces" in mine
 
 
-def test_the_graph_tools_read_what_they_wrote(server: Served, team: Team) -> None:
+def test_the_graph_tools_return_what_they_stored(server: Served, team: Team) -> None:
     entity = {"name": "Ledger", "entityType": "service", "observations": ["It is append-only"]}
     new = server.call("create_entities", entities=[entity]).body["structuredContent"]
     again = server.call("create_entities", team.bob, entities=[entity]).body["structuredContent"]
@@ -165,7 +165,7 @@ def test_the_graph_tools_read_what_they_wrote(server: Served, team: Team) -> Non
     assert "Ledger" in [one["name"] for one in found["entities"]]
 
 
-def test_an_unknown_entity_takes_no_observation(server: Served) -> None:
+def test_an_observation_of_an_unknown_entity_is_refused(server: Served) -> None:
     observations = [{"entityName": "Nobody", "contents": ["x"]}]
 
     answer = server.call("add_observations", observations=observations)
@@ -174,7 +174,7 @@ def test_an_unknown_entity_takes_no_observation(server: Served) -> None:
     assert "not found" in answer.body["content"][0]["text"]
 
 
-def test_a_deletion_withdraws_only_what_the_caller_said(server: Served, team: Team) -> None:
+def test_a_deletion_withdraws_only_observations_of_the_caller(server: Served, team: Team) -> None:
     entity = {"name": "Shared", "entityType": "service", "observations": ["It is old"]}
     server.call("create_entities", entities=[entity])
     more = [{"entityName": "Shared", "contents": ["It is loved"]}]
@@ -198,7 +198,7 @@ def test_forgetting_needs_the_code_of_a_preview(server: Served, team: Team) -> N
     assert "Turing" not in server.text("recall", query="office cat")
 
 
-def test_a_call_that_fails_leaves_nothing_behind(server: Served) -> None:
+def test_a_failed_call_stores_nothing(server: Served) -> None:
     observations = [
         {"entityName": "Ledger", "contents": ["It was half written"]},
         {"entityName": "Nobody", "contents": ["x"]},
@@ -209,7 +209,7 @@ def test_a_call_that_fails_leaves_nothing_behind(server: Served) -> None:
     assert "half written" not in server.text("recall", query="half written")
 
 
-def test_undo_takes_back_the_last_change_of_the_caller(server: Served, team: Team) -> None:
+def test_undo_reverts_the_last_change_of_the_caller(server: Served, team: Team) -> None:
     server.text("remember", team.bob, text="Lunch is at noon")
     server.text("remember", text="Standup is at ten")
 
@@ -220,7 +220,7 @@ def test_undo_takes_back_the_last_change_of_the_caller(server: Served, team: Tea
     assert "Lunch is at noon" in server.text("recall", query="when is lunch")
 
 
-def test_a_key_of_a_domain_sees_and_writes_only_there(server: Served, team: Team) -> None:
+def test_a_key_of_a_domain_reads_and_writes_only_that_domain(server: Served, team: Team) -> None:
     server.text("remember", team.legal, text="The lease ends in May")
     server.text("remember", text="The lease of the cache ends after a minute")
 
@@ -249,7 +249,7 @@ def test_an_ingested_text_becomes_records_of_its_sender(server: Served, team: Te
     assert "Use Tigris for the invoices" in server.text("recall", team.bob, query="invoices")
 
 
-def test_a_text_that_a_member_inserts_himself_stops_no_others(server: Served, team: Team) -> None:
+def test_a_text_inserted_by_hand_does_not_block_others(server: Served, team: Team) -> None:
     with closing(team.cluster.connect(BOB, team.database)) as connection:
         connection.execute(
             "INSERT INTO memory_fabric.ingested (id, space, domain, digest, body, length)"
@@ -300,7 +300,7 @@ def test_a_browser_is_logged_in_with_a_cookie_instead_of_the_key(
         ("api/recall?q=a&limit=x", "limit"),
     ],
 )
-def test_a_wrong_parameter_is_named(server: Served, path: str, field: str) -> None:
+def test_the_error_names_an_invalid_parameter(server: Served, path: str, field: str) -> None:
     answer = server.get(path)
 
     assert (answer.status, answer.body["error"]["field"]) == (400, field)
@@ -328,7 +328,7 @@ def test_a_deleted_key_is_refused_at_once(team: Team, server: Served) -> None:
     assert (before, server.get("v1/memory/recall?q=x", key).status) == (200, 401)
 
 
-def test_a_database_that_takes_no_writes_still_answers(team: Team) -> None:
+def test_with_a_read_only_database_questions_are_answered(team: Team) -> None:
     with closing(team.cluster.connect(SUPERUSER, team.database)) as connection:
         setting = f"ALTER DATABASE {team.database} SET default_transaction_read_only"
         connection.execute(f"{setting} = on")
@@ -343,7 +343,7 @@ def test_a_database_that_takes_no_writes_still_answers(team: Team) -> None:
     assert "read-only" in refused.body["content"][0]["text"]
 
 
-def test_it_answers_again_when_the_database_is_back(
+def test_the_server_answers_again_when_the_database_is_back(
     another_cluster: Cluster, tmp_path: Path
 ) -> None:
     with another_cluster.database() as database:
@@ -393,7 +393,7 @@ def test_several_processes_share_requests_and_texts(team: Team) -> None:
         (["--team", "DSN", "--workers", "-1"], "--workers"),
     ],
 )
-def test_wrong_options_are_explained(team: Team, arguments: list[str], told: str) -> None:
+def test_invalid_options_are_explained(team: Team, arguments: list[str], told: str) -> None:
     done = command(team.home, *(team.dsn if one == "DSN" else one for one in arguments))
 
     assert done.status in (1, 2, 3)
