@@ -258,8 +258,9 @@ class Rounds:
 
     def _secret(self, machine: Machine) -> None:
         """Say something that may be purged later."""
-        text = f"Secret {self._number} of {machine.name}."
-        about = (Entity(f"secret-{self._number}-{machine.name}", "service"),)
+        number = len(self.truth.texts)  # no other secret has it, even in the same round
+        text = f"Secret {number} of {machine.name}."
+        about = (Entity(f"secret-{number}-{machine.name}", "service"),)
         self._remember(machine, Record("constraint", text, confidence=0.9, entities=about))
 
     def _purge(self, machine: Machine) -> None:
