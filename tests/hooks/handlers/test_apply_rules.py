@@ -47,7 +47,7 @@ def test_the_launcher_may_skip_calls_only_if_all_rules_were_checked(
     assert push(client) == goes_on
 
 
-def test_a_typed_prompt_sets_the_effect_of_a_rule_and_lifts_the_rule(
+def test_typed_deny_ask_and_lift_commands_change_the_effect_of_a_rule(
     client: SimulatedClient,
 ) -> None:
     rule = remember(client, "Pushes wait for a review", "git push")
@@ -85,7 +85,7 @@ def test_a_machine_generated_prompt_lifts_no_rule(client: SimulatedClient) -> No
     assert decided(client, "git push") == "deny"
 
 
-def test_a_command_for_an_unbound_rule_is_refused_with_the_reason(client: SimulatedClient) -> None:
+def test_deny_is_refused_for_a_rule_that_is_bound_to_no_tool_call(client: SimulatedClient) -> None:
     rule = remember(client, "Lists have a cursor", "")
 
     said = client.fire("UserPromptSubmit", prompt=f"deny {rule.id[-8:]}")["reason"]
@@ -98,7 +98,7 @@ def test_a_command_for_an_unbound_rule_is_refused_with_the_reason(client: Simula
     [("ask {}", "ask"), ("tell {}", "deny"), ("deny {}", "deny"), ("keep {}", "deny")],
 )
 @pytest.mark.parametrize("is_typed", [True, False], ids=["typed", "in a shell"])
-def test_a_call_that_the_user_never_mentioned_is_not_blocked_without_consent(
+def test_a_rule_blocks_a_call_the_user_never_mentioned_only_after_consent(
     client: SimulatedClient, command: str, decision: str, *, is_typed: bool
 ) -> None:
     said = "please let releases wait for the nightly tests"
@@ -121,7 +121,7 @@ def test_a_call_that_the_user_never_mentioned_is_not_blocked_without_consent(
     assert [bool(record.evidence.get(CONFIRMED)) for record in client.records()] == [True]
 
 
-def test_a_call_that_the_user_never_mentioned_gets_a_rule_only_as_context(
+def test_a_rule_is_only_context_for_a_call_that_the_user_never_mentioned(
     client: SimulatedClient,
 ) -> None:
     said = "please let releases wait for the nightly tests"

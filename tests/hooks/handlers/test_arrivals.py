@@ -90,7 +90,9 @@ def test_a_session_start_reports_new_team_records_once_a_day(
     assert hooks.log == []
 
 
-def test_received_records_are_reported_only_at_attended_starts(hooks: HookRunner) -> None:
+def test_received_records_are_reported_only_at_attended_new_session_starts(
+    hooks: HookRunner,
+) -> None:
     start(hooks, "before")
     say(hooks, "bob", "The shop has one database")
 
@@ -102,7 +104,7 @@ def test_received_records_are_reported_only_at_attended_starts(hooks: HookRunner
     assert "1 from bob" in start(hooks, "person")
 
 
-def test_only_the_newest_received_records_are_compared_and_reported_so(hooks: HookRunner) -> None:
+def test_only_the_newest_received_records_are_checked_for_contradictions(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", *(f"Shop {number} is in town {number * 7}" for number in range(30)))
     say(hooks, "bob", "Use Kafka for the order events")
@@ -112,7 +114,7 @@ def test_only_the_newest_received_records_are_compared_and_reported_so(hooks: Ho
     assert told is not None and 1 <= int(told[1]) <= 20
 
 
-def test_a_record_made_here_is_not_reported_as_received(hooks: HookRunner) -> None:
+def test_a_locally_created_record_is_not_reported_as_received(hooks: HookRunner) -> None:
     start(hooks, "before")
     with closing(Memory.open(read_settings(hooks.environ, {}))) as memory:
         said = Record("decision", "The shop has one database", confidence=0.9)
@@ -121,7 +123,7 @@ def test_a_record_made_here_is_not_reported_as_received(hooks: HookRunner) -> No
     assert LINE not in start(hooks, "after")
 
 
-def test_without_sharing_nothing_is_queried_or_recorded(hooks: HookRunner) -> None:
+def test_without_sharing_no_data_about_received_records_is_stored(hooks: HookRunner) -> None:
     (hooks.memory / "share.json").unlink()
 
     start(hooks, "alone")

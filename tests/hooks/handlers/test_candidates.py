@@ -22,7 +22,9 @@ def statuses(client: SimulatedClient) -> list[str]:
     return [r.status for r in client.records("1")]
 
 
-def test_a_statement_without_a_note_is_a_candidate_with_its_turn(client: SimulatedClient) -> None:
+def test_a_statement_that_nobody_noted_becomes_a_candidate_with_its_context(
+    client: SimulatedClient,
+) -> None:
     client.say("assistant", "I have started the dev server on port 3000.")
     client.fire("Stop", last_assistant_message="I have started the dev server on port 3000.")
     hear(client)
@@ -41,7 +43,9 @@ def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClien
     assert client.records("1") == []
 
 
-def test_a_statement_stored_at_once_leaves_no_candidate(client: SimulatedClient) -> None:
+def test_a_request_to_remember_is_stored_at_once_without_a_candidate(
+    client: SimulatedClient,
+) -> None:
     hear(client, "Remember that we always use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
@@ -70,7 +74,7 @@ def test_a_statement_in_a_possibly_pasted_text_waits_for_confirmation(
     assert "pnpm" in shown.read_text("utf-8")
 
 
-def test_the_same_statement_alone_is_stored_at_once(client: SimulatedClient) -> None:
+def test_a_statement_that_is_the_whole_prompt_is_stored_at_once(client: SimulatedClient) -> None:
     hear(client, "From now on use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
@@ -106,7 +110,7 @@ def test_a_candidate_counts_the_sessions_in_which_it_is_stated_again(
     assert record.evidence["again"] == 2
 
 
-def test_a_statement_already_noted_in_another_session_counts_as_repeated(
+def test_a_note_counts_a_restatement_by_the_user_in_another_session(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -117,7 +121,7 @@ def test_a_statement_already_noted_in_another_session_counts_as_repeated(
     assert statuses(client) == ["active"]
 
 
-def test_a_repeated_note_counts_even_if_the_record_was_shown_in_the_session(
+def test_a_repeated_note_is_counted_even_if_its_session_was_shown_the_record(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -137,7 +141,9 @@ def test_repeating_a_candidate_in_other_sessions_does_not_make_it_a_record(
     assert statuses(client) == ["candidate"]
 
 
-def test_a_note_in_the_same_words_makes_a_candidate_a_record(client: SimulatedClient) -> None:
+def test_a_note_with_the_same_words_turns_a_candidate_into_a_record(
+    client: SimulatedClient,
+) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
 
@@ -145,7 +151,7 @@ def test_a_note_in_the_same_words_makes_a_candidate_a_record(client: SimulatedCl
     assert (record.status, record.trust) == ("active", "user")
 
 
-def test_a_note_that_cites_a_candidate_gets_user_trust_and_replaces_it(
+def test_a_note_citing_a_candidate_replaces_that_candidate_with_user_trust(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -158,7 +164,7 @@ def test_a_note_that_cites_a_candidate_gets_user_trust_and_replaces_it(
     assert record.evidence["quotation"] == candidate.what
 
 
-def test_a_note_that_cites_an_unrelated_candidate_shows_the_users_words(
+def test_a_note_citing_an_unrelated_candidate_is_shown_with_the_users_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -172,7 +178,7 @@ def test_a_note_that_cites_an_unrelated_candidate_shows_the_users_words(
     assert f"“{candidate.what}” (noted as: Invoices are archived" in shown
 
 
-def test_a_dropped_candidate_returns_only_when_the_user_repeats_the_words(
+def test_a_dropped_candidate_returns_only_if_the_user_states_it_again(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -184,7 +190,7 @@ def test_a_dropped_candidate_returns_only_when_the_user_repeats_the_words(
     assert statuses(client) == ["candidate"]
 
 
-def test_candidates_of_another_project_are_separate(client: SimulatedClient) -> None:
+def test_each_project_has_its_own_candidates(client: SimulatedClient) -> None:
     hear(client)
     other = client.project.parent / "other"
     (other / ".git").mkdir(parents=True)
@@ -231,7 +237,9 @@ def test_a_rebuilt_database_contains_the_same_candidates(client: SimulatedClient
     assert statuses(client) == ["candidate"]
 
 
-def test_a_statement_with_a_secret_gives_no_cue_and_no_candidate(client: SimulatedClient) -> None:
+def test_a_statement_with_a_secret_creates_neither_a_cue_nor_a_candidate(
+    client: SimulatedClient,
+) -> None:
     secret = 2 * ("Kol1" + "bri") + "!"
 
     cue = client.prompt(f"there is a local server. let's use sa / {secret} to connect.")

@@ -20,7 +20,9 @@ class TestCatchUp:
         assert [r.session for r in client.records()] == ["session-1"]
         assert row(client, "session-1")[1] != ""
 
-    def test_several_starts_read_interrupted_sessions_once(self, client: SimulatedClient) -> None:
+    def test_several_session_starts_read_each_interrupted_session_only_once(
+        self, client: SimulatedClient
+    ) -> None:
         for n in range(5):
             client.transcript = client.transcript.with_name(f"t{n}.jsonl")
             client.fire("UserPromptSubmit", f"broken-{n}", prompt="Look at the pool")
@@ -42,7 +44,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert "transcript" not in client.log
 
-    def test_a_moved_transcript_is_found_next_to_that_of_the_new_session(
+    def test_a_moved_transcript_is_found_in_the_folder_of_the_new_sessions_transcript(
         self, client: SimulatedClient, tmp_path: Path
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -67,7 +69,7 @@ class TestCatchUp:
         assert episodes(client) == []
         assert row(client, "session-1")[1] == ""
 
-    def test_a_session_that_continued_is_not_soon_marked_as_ended_again(
+    def test_a_resumed_session_is_marked_ended_again_only_after_a_longer_pause(
         self, client: SimulatedClient
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
@@ -87,7 +89,9 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert [text for _, text in episodes(client)] == [FOUND, "I went on after lunch."]
 
-    def test_a_session_with_an_incomplete_line_is_ended(self, client: SimulatedClient) -> None:
+    def test_a_session_whose_transcript_ends_in_an_incomplete_line_is_marked_ended(
+        self, client: SimulatedClient
+    ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("assistant", FOUND)
         with client.transcript.open("ab") as file:
@@ -98,7 +102,9 @@ class TestCatchUp:
 
         assert row(client, "session-1")[1] != ""
 
-    def test_messages_unread_at_session_end_are_read_later(self, client: SimulatedClient) -> None:
+    def test_messages_unread_at_session_end_are_read_at_later_session_starts(
+        self, client: SimulatedClient
+    ) -> None:
         for n in range(12):
             client.say("assistant", f"Part {n}. " + "We looked at the importer. " * 300)
         client.fire("SessionEnd", reason="other")

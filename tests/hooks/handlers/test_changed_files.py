@@ -45,7 +45,9 @@ def test_a_record_is_not_flagged_while_its_file_is_unchanged(named: SimulatedCli
     assert RULE in told and "changed since" not in told
 
 
-def test_a_prompt_gets_the_record_of_a_changed_file_with_a_flag(named: SimulatedClient) -> None:
+def test_a_record_of_a_changed_file_is_flagged_in_the_context_of_a_prompt(
+    named: SimulatedClient,
+) -> None:
     edit(named)
 
     assert f"{RULE} {MARK}" in named.prompt(PROMPT, "session-2")
@@ -69,7 +71,7 @@ def test_a_session_start_flags_records_of_changed_files(client: SimulatedClient)
     )
 
 
-def test_load_shows_the_same_flag_as_a_session_start(client: SimulatedClient) -> None:
+def test_the_load_command_flags_records_of_changed_files(client: SimulatedClient) -> None:
     file = client.project / "deploy.sh"
     file.write_text("one\n")
     client.note("decision", "deploy.sh stays in plain sh", "")
@@ -87,7 +89,7 @@ def test_a_compaction_restores_the_record_of_a_changed_file_with_the_flag(
     assert MARK in named.context("SessionStart", source="compact")
 
 
-def test_a_compaction_checks_only_files_of_the_records_that_it_restores(
+def test_a_compaction_checks_only_files_mentioned_by_restored_records(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[str] = []

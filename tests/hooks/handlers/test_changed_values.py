@@ -38,7 +38,9 @@ def test_contradicting_records_both_remain_and_a_prompt_gets_the_newer_first(
     assert not client.record_of(OLD).superseded_by
 
 
-def test_the_notice_asks_which_of_two_values_is_correct(client: SimulatedClient) -> None:
+def test_the_notice_asks_the_user_which_of_two_contradicting_values_is_correct(
+    client: SimulatedClient,
+) -> None:
     client.note("fact", OLD, session="session-1")
 
     notice = client.note("fact", NEW, session="session-2")
@@ -48,7 +50,7 @@ def test_the_notice_asks_which_of_two_values_is_correct(client: SimulatedClient)
     assert f"`replace {new}` or `keep {old}`" in notice
 
 
-def test_memory_md_and_session_starts_show_only_the_newest_of_the_users_rules(
+def test_memory_md_and_session_start_omit_a_rule_contradicted_by_a_newer_one(
     client: SimulatedClient,
 ) -> None:
     said_twice(client, kind="rule")
@@ -74,7 +76,9 @@ def test_a_session_start_shows_a_newer_fact_before_the_contradicted_decision(
     assert old == -1 or old == new + 1
 
 
-def test_of_several_values_only_the_users_newest_is_shown(client: SimulatedClient) -> None:
+def test_of_several_contradicting_values_only_the_users_newest_is_shown(
+    client: SimulatedClient,
+) -> None:
     suffixes = ("_fx", "_sample", "_case")
     for place, suffix in enumerate(suffixes):
         session = f"session-{place}"
@@ -103,7 +107,7 @@ def test_a_prompt_never_gets_an_older_value_without_the_newer_one(
     assert client.prompt(ASKED, "session-3") == ""
 
 
-def test_an_assistant_note_leaves_the_users_rule_flagged_in_memory_md(
+def test_a_contradicting_assistant_note_flags_the_users_rule_in_memory_md(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", OLD, session="session-1")
@@ -114,7 +118,7 @@ def test_an_assistant_note_leaves_the_users_rule_flagged_in_memory_md(
     assert "noted otherwise since" in line
 
 
-def test_a_value_that_is_stated_again_counts_as_the_newest(client: SimulatedClient) -> None:
+def test_a_restated_older_value_counts_as_the_newest(client: SimulatedClient) -> None:
     said_twice(client, kind="rule")
     client.note("rule", OLD, session="session-3")
 
@@ -135,7 +139,7 @@ def test_the_users_choice_ends_the_contradiction_of_two_records(client: Simulate
     assert OLD in shown and NEW in shown
 
 
-def test_recall_lists_the_newer_value_first(client: SimulatedClient) -> None:
+def test_recall_lists_the_newer_of_two_contradicting_values_first(client: SimulatedClient) -> None:
     said_twice(client, "")
 
     texts = [hit["text"] for hit in client.recall("basket limit")["results"]]
@@ -143,7 +147,9 @@ def test_recall_lists_the_newer_value_first(client: SimulatedClient) -> None:
     assert texts.index(NEW) < texts.index(OLD)
 
 
-def test_a_subagent_gets_the_newer_value_before_the_older(client: SimulatedClient) -> None:
+def test_a_subagent_gets_the_newer_of_two_contradicting_values_first(
+    client: SimulatedClient,
+) -> None:
     said_twice(client, "")
     client.prompt("Let an agent do it.", "session-3")
 
@@ -169,7 +175,9 @@ class TestRefuted:
 
         assert client.record_of(wrong).superseded_by == client.record_of(right).id
 
-    def test_an_unquoted_rule_supersedes_no_rule_of_the_user(self, client: SimulatedClient) -> None:
+    def test_a_rule_without_a_quotation_does_not_supersede_a_rule_of_the_user(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 

@@ -71,7 +71,9 @@ def test_note_lines_are_omitted_from_the_restored_last_message(client: Simulated
     assert "Dropped" not in restored and "Noted" not in restored
 
 
-def test_summary_lines_that_the_session_already_noted_add_nothing(client: SimulatedClient) -> None:
+def test_summary_lines_already_noted_by_the_session_create_no_records(
+    client: SimulatedClient,
+) -> None:
     said = "Keep the job queue in Redis, it retries"
     client.note("decision", "The job queue is kept in Redis, since it retries", said)
     client.note("decision", "The importer writes 500 rows at once", "")
@@ -91,14 +93,16 @@ def test_summary_lines_that_the_session_already_noted_add_nothing(client: Simula
     assert new == ["The importer writes 700 rows at once"]
 
 
-def test_a_compaction_without_a_preceding_stop_loses_no_decision(client: SimulatedClient) -> None:
+def test_a_decision_is_restored_even_if_no_stop_event_preceded_the_compaction(
+    client: SimulatedClient,
+) -> None:
     client.say("user", TASK)
     client.say("assistant", "Done.\nNoted decision: The importer runs on Celery, which retries.")
 
     assert "Celery" in compacted(client)
 
 
-def test_decisions_of_this_session_come_before_those_of_other_sessions(
+def test_decisions_of_the_current_session_are_restored_first(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The cache is kept in Redis", session="earlier")
@@ -110,7 +114,9 @@ def test_decisions_of_this_session_come_before_those_of_other_sessions(
     assert restored.index("PostgreSQL") < restored.index("tabs") < restored.index("Redis")
 
 
-def test_a_long_task_does_not_displace_the_decisions(client: SimulatedClient) -> None:
+def test_a_long_task_leaves_room_for_decisions_in_the_restored_text(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
     client.say("assistant", "I have read it all. " * 200)
@@ -209,7 +215,7 @@ def test_superseded_or_forgotten_records_are_not_restored(client: SimulatedClien
     assert "MongoDB" not in restored
 
 
-def test_a_recorded_transcript_has_no_todo_list_and_failed_tools_are_ignored() -> None:
+def test_a_transcript_of_failed_tool_calls_yields_no_todo_items_and_no_files() -> None:
     turns = read_on(str(EVENTS / "transcript.jsonl")).turns
 
     assert open_items(turns) is None

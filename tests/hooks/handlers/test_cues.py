@@ -26,7 +26,7 @@ def cue(client: SimulatedClient, text: str, session: str = "session-1") -> str:
         ("I'll run the dev server myself", "person"),
     ],
 )
-def test_a_statement_worth_noting_gets_a_cue_of_one_line(
+def test_a_statement_worth_noting_gets_a_one_line_cue(
     client: SimulatedClient, text: str, kind: str
 ) -> None:
     assert cue(client, text) == CUES[kind]
@@ -45,7 +45,9 @@ def test_a_cue_contains_the_id_of_the_record_that_the_prompt_may_change(
     assert f"note Instead of: {record.id[-8:]}." in text
 
 
-def test_a_record_is_still_suggested_after_many_messages_about_it(client: SimulatedClient) -> None:
+def test_a_cue_still_suggests_a_record_after_many_messages_on_its_subject(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", "The analytics DB uses MongoDB", quotation="")
     for number in range(5):
         client.say("user", f"Show me query {number} of the analytics DB on MongoDB.")
@@ -96,7 +98,9 @@ def test_a_cue_omits_a_record_that_a_note_cannot_supersede(client: SimulatedClie
         "/fix Never push to the main branch yourself.",
     ],
 )
-def test_other_or_machine_generated_prompts_get_no_cue(client: SimulatedClient, text: str) -> None:
+def test_requests_slash_commands_and_machine_generated_prompts_get_no_cue(
+    client: SimulatedClient, text: str
+) -> None:
     assert cue(client, text) == ""
 
 
@@ -111,14 +115,16 @@ def test_no_cue_is_given_if_notes_are_not_requested(
     assert cue(client, "Never push to the main branch yourself.") == ""
 
 
-def test_a_cue_gives_the_id_of_a_statement_that_was_already_stored(client: SimulatedClient) -> None:
+def test_a_cue_shows_the_id_of_a_statement_that_was_already_stored(client: SimulatedClient) -> None:
     text = cue(client, "We decided to use Redis for the sessions of the shop.")
 
     (record,) = client.records()
     assert f"Kept already as [{record.id[-8:]}]" in text
 
 
-def test_a_decision_to_remember_needs_no_note_to_be_stored(client: SimulatedClient) -> None:
+def test_a_decision_the_user_asks_to_remember_is_stored_without_a_note(
+    client: SimulatedClient,
+) -> None:
     text = "Remember that we decided to use Redis for the job queue because it retries."
     said = client.fire("UserPromptSubmit", prompt=text)
     client.fire("Stop", last_assistant_message="All right.")
@@ -145,7 +151,9 @@ def test_a_decision_to_remember_needs_no_note_to_be_stored(client: SimulatedClie
         "java.lang.IllegalStateException: never call this twice, always use reset instead",
     ],
 )
-def test_output_of_linters_compilers_or_logs_has_no_cue(client: SimulatedClient, text: str) -> None:
+def test_output_of_linters_compilers_or_logs_gets_no_cue(
+    client: SimulatedClient, text: str
+) -> None:
     assert cue(client, text) == ""
     assert client.records("1") == []
 
@@ -160,5 +168,7 @@ def test_output_of_linters_compilers_or_logs_has_no_cue(client: SimulatedClient,
         "we meet at 10:30, never before",
     ],
 )
-def test_a_statement_with_file_code_or_time_gets_a_cue(client: SimulatedClient, text: str) -> None:
+def test_a_statement_that_mentions_a_file_code_or_a_time_still_gets_a_cue(
+    client: SimulatedClient, text: str
+) -> None:
     assert cue(client, text) != ""

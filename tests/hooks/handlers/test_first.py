@@ -31,7 +31,7 @@ def ran(client: SimulatedClient, command: str, output: str, session: str = "sess
     )
 
 
-def test_a_rule_with_a_precondition_refuses_a_call_until_the_tests_pass(
+def test_a_rule_requiring_tests_first_denies_a_commit_until_the_tests_pass(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`npm test`")
@@ -43,7 +43,7 @@ def test_a_rule_with_a_precondition_refuses_a_call_until_the_tests_pass(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_required_command_that_the_user_never_typed_becomes_a_typed_activity(
+def test_an_untyped_required_command_is_replaced_by_the_activity_the_user_typed(
     client: SimulatedClient,
 ) -> None:
     notice = client.note("rule", SENTENCE, SAID, when="commit", first="`pytest -q tests`")
@@ -70,7 +70,9 @@ def test_a_precondition_the_user_never_typed_is_not_enforced(client: SimulatedCl
     assert reason(client, "git commit -m x") == ""
 
 
-def test_the_user_can_approve_a_precondition_that_was_not_typed(client: SimulatedClient) -> None:
+def test_the_user_can_approve_a_precondition_that_only_the_assistant_wrote(
+    client: SimulatedClient,
+) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`./check.sh all`")
     (rule,) = client.records()
 
@@ -88,7 +90,7 @@ def test_the_user_can_approve_a_precondition_that_was_not_typed(client: Simulate
     ["never commit before make audit has passed", ""],
     ids=["words that nobody typed", "no words"],
 )
-def test_a_note_without_words_typed_by_the_user_blocks_no_call(
+def test_a_note_that_quotes_no_typed_words_of_the_user_does_not_block_calls(
     client: SimulatedClient, quotation: str
 ) -> None:
     client.fire("UserPromptSubmit", prompt="Please fix the importer of the shop.")
@@ -104,7 +106,9 @@ def test_a_note_without_words_typed_by_the_user_blocks_no_call(
 
 
 @pytest.mark.parametrize("verb", ["undo last", "forget {}", "lift {}"])
-def test_an_undone_rule_blocks_no_call(client: SimulatedClient, verb: str) -> None:
+def test_an_undone_forgotten_or_lifted_rule_does_not_block_a_call(
+    client: SimulatedClient, verb: str
+) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="test")
     (rule,) = client.records()
     client.fire("UserPromptSubmit", prompt=verb.format(rule.id[-8:]))
@@ -112,7 +116,7 @@ def test_an_undone_rule_blocks_no_call(client: SimulatedClient, verb: str) -> No
     assert reason(client, "git commit -m x") == ""
 
 
-def test_undo_restores_a_precondition(client: SimulatedClient) -> None:
+def test_undo_restores_the_precondition_that_an_edit_removed(client: SimulatedClient) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="test")
     (rule,) = client.records()
     edited = client.command("edit", rule.id[-8:], "--first", "")

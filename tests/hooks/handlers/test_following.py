@@ -35,7 +35,7 @@ def rewrite(client: SimulatedClient, text: str) -> None:
     os.utime(path, (later, later))
 
 
-def test_a_client_gets_the_rules_of_instruction_files_that_it_does_not_read(
+def test_codex_gets_the_rules_of_claude_md_and_claude_code_does_not(
     client: SimulatedClient,
 ) -> None:
     codex, claude = start(client, "codex", "s-1"), start(client, "claude-code", "s-2")
@@ -52,7 +52,9 @@ def test_a_client_gets_the_rules_of_instruction_files_that_it_does_not_read(
     assert "Use tabs" not in shown
 
 
-def test_a_session_start_shows_the_current_rules_of_a_file(client: SimulatedClient) -> None:
+def test_a_session_start_shows_the_current_rules_of_an_edited_instruction_file(
+    client: SimulatedClient,
+) -> None:
     rewrite(client, RULES.replace("tabs, not spaces", "four spaces, not tabs"))
 
     told = start(client, "codex", "s-1")
@@ -62,7 +64,9 @@ def test_a_session_start_shows_the_current_rules_of_a_file(client: SimulatedClie
     assert client.log == ""
 
 
-def test_a_large_instruction_file_is_read_at_the_end_of_the_turn(client: SimulatedClient) -> None:
+def test_a_large_instruction_file_is_read_only_at_the_end_of_the_turn(
+    client: SimulatedClient,
+) -> None:
     filler = "\n".join(f"<!-- {number} {'x' * 90} -->" for number in range(1000))
     rewrite(client, f"{RULES}- Name branches after issues\n\n{filler}\n")
     at_start = start(client, "codex", "s-1")

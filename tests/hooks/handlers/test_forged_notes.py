@@ -30,7 +30,7 @@ def shown_texts(client: SimulatedClient) -> list[str]:
 
 
 @pytest.mark.parametrize("forged", FORGED, ids=map(str, range(len(FORGED))))
-def test_a_note_shows_the_words_around_its_quotation_that_reverse_the_meaning(
+def test_a_note_is_shown_with_context_that_reverses_the_meaning_of_its_quotation(
     client: SimulatedClient, forged: dict[str, str]
 ) -> None:
     client.prompt(forged["typed"])

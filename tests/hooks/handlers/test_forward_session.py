@@ -55,7 +55,7 @@ def messages(client: SimulatedClient) -> list[str]:
 
 
 class TestWhatIsSent:
-    def test_the_last_ten_messages_are_sent_as_one_text_in_the_endpoints_fields(
+    def test_the_last_ten_messages_are_sent_as_one_text_in_the_format_of_the_endpoint(
         self, named: SimulatedClient
     ) -> None:
         for number in range(14):
@@ -96,7 +96,7 @@ class TestWhatIsSent:
         ],
         ids=["by its agent", "by its folder", "by the variable"],
     )
-    def test_messages_of_an_isolated_session_are_sent_with_its_own_domain(
+    def test_messages_of_an_isolated_session_are_sent_with_the_sessions_domain(
         self, named: SimulatedClient, event: str, config: str, variable: str, fields: dict[str, str]
     ) -> None:
         (named.fabric_home / "config.toml").write_text(config)
@@ -107,7 +107,7 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["legal"]
 
-    def test_a_session_in_a_domain_without_isolation_is_sent_as_any_other(
+    def test_messages_of_a_session_in_a_non_isolated_domain_have_the_domain_session(
         self, named: SimulatedClient
     ) -> None:
         (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
@@ -116,14 +116,16 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["session"]
 
-    def test_fewer_than_ten_messages_are_all_sent(self, named: SimulatedClient) -> None:
+    def test_all_messages_are_sent_if_there_are_fewer_than_ten(
+        self, named: SimulatedClient
+    ) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")
         stop(named, "Second.")
 
         assert messages(named) == ["First.", "Second."]
 
-    def test_a_message_missing_from_the_transcript_is_still_sent_last(
+    def test_a_last_message_missing_from_the_transcript_is_still_sent(
         self, named: SimulatedClient
     ) -> None:
         for number in range(10):
@@ -132,12 +134,14 @@ class TestWhatIsSent:
 
         assert messages(named) == [*(f"Answer {n}" for n in range(1, 10)), "The newest answer."]
 
-    def test_without_a_transcript_the_events_message_is_sent(self, named: SimulatedClient) -> None:
+    def test_without_a_transcript_the_message_in_the_event_is_sent(
+        self, named: SimulatedClient
+    ) -> None:
         stop(named, "Only this.")
 
         assert messages(named) == ["Only this."]
 
-    def test_empty_side_chain_and_client_generated_messages_are_not_counted(
+    def test_messages_that_are_empty_from_a_side_chain_or_from_the_client_are_skipped(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Kept.")
@@ -172,7 +176,9 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Before.", "After."]
 
-    def test_a_summary_is_sent_without_its_analysis(self, named: SimulatedClient) -> None:
+    def test_a_compaction_summary_is_sent_without_its_analysis_section(
+        self, named: SimulatedClient
+    ) -> None:
         summary = f"<analysis>thinking aloud</analysis>\n<summary>\n{SUMMARY}\n</summary>"
         named.fire("PostCompact", trigger="manual", compact_summary=summary)
 
@@ -188,7 +194,7 @@ class TestWhatIsSent:
         assert bodies(named) == []
 
     @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
-    def test_secrets_private_parts_and_our_own_blocks_are_not_forwarded(
+    def test_secrets_private_passages_and_blocks_of_memory_fabric_are_not_forwarded(
         self, named: SimulatedClient, event: str
     ) -> None:
         said = (
@@ -215,7 +221,7 @@ class TestWhatIsSent:
 
         assert bodies(named) == []
 
-    def test_a_long_message_is_cut_and_the_oldest_are_omitted_beyond_a_megabyte(
+    def test_a_long_message_is_shortened_and_oldest_messages_beyond_a_megabyte_are_omitted(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "word " * 20_000)
@@ -230,14 +236,18 @@ class TestWhatIsSent:
 
 
 class TestOnce:
-    def test_messages_of_a_repeated_stop_are_queued_once(self, named: SimulatedClient) -> None:
+    def test_a_repeated_stop_event_queues_its_messages_only_once(
+        self, named: SimulatedClient
+    ) -> None:
         named.say("assistant", "Done.")
         stop(named, "Done.")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_two_turns_that_end_alike_are_both_sent(self, named: SimulatedClient) -> None:
+    def test_two_turns_with_the_same_last_message_are_both_sent(
+        self, named: SimulatedClient
+    ) -> None:
         for number in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt=f"p{number}")
@@ -262,7 +272,9 @@ class TestOnce:
 
 
 class TestTold:
-    def test_a_session_start_announces_each_receiver_once(self, client: SimulatedClient) -> None:
+    def test_session_starts_announce_each_new_receiver_only_once(
+        self, client: SimulatedClient
+    ) -> None:
         told = []
         for url in ("http://127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:8"):
             client.environ["MEMORY_FABRIC_FORWARD_URL"] = url
@@ -279,7 +291,9 @@ class TestTold:
         assert f"forwarded to {URL}" in stop(client, "Done.")
         assert stop(client, "Done again.", prompt="p2") == ""
 
-    def test_the_welcome_does_not_claim_that_data_stay_local(self, client: SimulatedClient) -> None:
+    def test_the_welcome_does_not_claim_local_storage_if_data_is_forwarded(
+        self, client: SimulatedClient
+    ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
         reply = client.fire("SessionStart", source="startup")
 
@@ -366,7 +380,9 @@ class TestNoRoom:
 
         assert "no space for more" in stop(named, "Done.")
 
-    def test_an_unwritable_spool_stops_nothing_and_is_logged(self, client: SimulatedClient) -> None:
+    def test_an_unwritable_spool_does_not_stop_the_hook_and_is_logged(
+        self, client: SimulatedClient
+    ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
         client.fabric_home.mkdir(parents=True)
         (client.fabric_home / "forward").write_text("in the way")
@@ -378,7 +394,7 @@ class TestNoRoom:
 
 
 class TestCost:
-    def test_only_the_end_of_a_transcript_of_8_mb_is_read(
+    def test_only_the_end_of_an_8_mb_transcript_is_read(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"

@@ -68,13 +68,15 @@ def test_the_last_task_is_shown_once_per_session_and_only_on_request(
     assert HEAD in asked(client, "Where were we?", "session-3")
 
 
-def test_a_prompt_on_a_new_subject_continues_nothing(client: SimulatedClient) -> None:
+def test_a_prompt_that_continues_with_a_new_subject_does_not_show_the_last_session(
+    client: SimulatedClient,
+) -> None:
     session(client, "session-1", TASK, ANSWER)
 
     assert HEAD not in asked(client, "Continue with the login page")
 
 
-def test_an_unanswered_last_prompt_is_reported_as_such(client: SimulatedClient) -> None:
+def test_an_unanswered_last_prompt_is_reported_as_unanswered(client: SimulatedClient) -> None:
     session(client, "session-1", TASK)
 
     assert "\n- No answer to it is on record.\n" in asked(client, "where were we?")
@@ -84,7 +86,9 @@ def test_nothing_is_shown_without_a_last_session(client: SimulatedClient) -> Non
     assert HEAD not in asked(client, "Where were we?")
 
 
-def test_a_session_that_began_later_is_not_the_last_session(client: SimulatedClient) -> None:
+def test_a_session_started_after_the_current_one_is_not_the_last_session(
+    client: SimulatedClient,
+) -> None:
     client.fire("SessionStart", "session-2", source="startup")
     asked(client, "Please write the manual of the shop")
     time_before = ids.timestamp(time.time() - 60)

@@ -50,7 +50,9 @@ def waiting(client: SimulatedClient) -> int:
     return int(json.loads(client.command("review", "--json").stdout)["total"]["imported"])
 
 
-def test_imports_use_at_most_100_tokens_of_a_session_start(client: SimulatedClient) -> None:
+def test_imported_records_use_at_most_100_tokens_of_a_session_start(
+    client: SimulatedClient,
+) -> None:
     told = client.context("SessionStart", "s-1", source="startup")
 
     block = told.partition("</memory")[0]
@@ -60,7 +62,7 @@ def test_imports_use_at_most_100_tokens_of_a_session_start(client: SimulatedClie
     assert "more on record: ask, or recall" in block
 
 
-def test_many_short_imports_use_at_most_100_tokens_too(client: SimulatedClient) -> None:
+def test_many_short_imported_records_also_use_at_most_100_tokens(client: SimulatedClient) -> None:
     export = client.home / "short.json"
     texts = ("Always use tabs", "We decided on Redis", "Do we need Kafka?", "Blocker: no licence")
     rows = [{"id": text, "memory": text} for text in (PERSONAL, *texts, "x" * 500)]
@@ -73,7 +75,7 @@ def test_many_short_imports_use_at_most_100_tokens_too(client: SimulatedClient) 
     assert len(told) <= 100 * CHARS_PER_TOKEN, told
 
 
-def test_all_imports_of_a_program_are_confirmed_at_once_with_the_users_trust(
+def test_one_command_confirms_all_records_imported_from_a_program(
     client: SimulatedClient, claude_mem: ClaudeMem
 ) -> None:
     bring_in(client, claude_mem, range(SOME - 1, MANY - 1))
@@ -90,7 +92,7 @@ def test_all_imports_of_a_program_are_confirmed_at_once_with_the_users_trust(
     assert waiting(client) == before
 
 
-def test_all_imports_of_a_program_can_be_dropped_and_are_not_imported_again(
+def test_dropped_records_of_a_program_are_not_imported_again(
     client: SimulatedClient, claude_mem: ClaudeMem
 ) -> None:
     done = client.command("review", "--drop", "claude-mem")

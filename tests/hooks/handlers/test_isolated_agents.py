@@ -137,7 +137,7 @@ def test_an_invalid_config_file_that_may_isolate_a_domain_turns_memory_off(
     assert "ten years" in started(walled, "legal-advisor", "a4")
 
 
-def test_two_isolated_agents_each_get_their_own_memories_for_the_same_words(
+def test_two_isolated_agents_each_get_only_the_memories_of_their_own_domain(
     walled: SimulatedClient,
 ) -> None:
     configure(walled, WALLS + "isolate = true\n")
@@ -152,7 +152,7 @@ def test_two_isolated_agents_each_get_their_own_memories_for_the_same_words(
     assert max(len(legal), len(review)) <= 1200
 
 
-def test_an_agent_type_with_a_domain_gets_its_memories_with_a_label(
+def test_an_agent_type_with_a_domain_gets_memories_labelled_with_that_domain(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -164,7 +164,7 @@ def test_an_agent_type_with_a_domain_gets_its_memories_with_a_label(
     assert "ten days" in given and "ten years" not in given
 
 
-def test_an_unmapped_agent_gets_memories_for_its_task(
+def test_an_agent_type_without_a_domain_gets_unlabelled_memories_for_its_task(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -195,7 +195,7 @@ def test_an_isolated_agent_cannot_replace_records_of_other_domains(walled: Simul
     assert records["legal", True] != ""
 
 
-def test_a_session_run_as_an_isolated_agent_gets_only_its_domain(
+def test_a_session_run_as_an_isolated_agent_gets_only_memories_of_the_agents_domain(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS, "earlier")
@@ -240,7 +240,9 @@ def test_a_summary_that_repeats_decisions_creates_no_duplicates(client: Simulate
     assert [record.domain for record in client.records()] == ["general"]
 
 
-def test_sessions_in_an_isolated_folder_get_only_its_domain(walled: SimulatedClient) -> None:
+def test_sessions_in_an_isolated_folder_get_only_memories_of_the_folders_domain(
+    walled: SimulatedClient,
+) -> None:
     noted(walled, DAYS, "earlier")
     moved_to(walled, "services/legal")
     noted(walled, YEARS, "inside")
@@ -254,7 +256,7 @@ def test_sessions_in_an_isolated_folder_get_only_its_domain(walled: SimulatedCli
     assert {r.domain for r in walled.records()} == {"general", "legal"}
 
 
-def test_a_folder_without_isolation_sets_the_domain_and_hides_nothing(
+def test_a_folder_without_isolation_sets_the_domain_but_hides_no_memories(
     client: SimulatedClient,
 ) -> None:
     configure(client, '[domains.billing]\npaths = ["services/billing"]\n')
@@ -332,7 +334,7 @@ def test_records_of_a_session_in_an_isolated_folder_never_leave_its_domain(
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_an_interrupted_session_of_unknown_folder_waits_for_an_unisolated_start(
+def test_an_interrupted_session_of_unknown_folder_is_read_only_by_an_unisolated_start(
     client: SimulatedClient,
 ) -> None:
     client.prompt("hello there", "broken")
@@ -359,7 +361,9 @@ def test_a_misspelt_isolation_setting_is_reported_at_the_start(client: Simulated
     assert "domains.legal.isolated is unknown" in told
 
 
-def test_entities_of_other_servers_get_the_domain_of_the_caller(walled: SimulatedClient) -> None:
+def test_entities_created_through_other_servers_get_the_domain_of_the_caller(
+    walled: SimulatedClient,
+) -> None:
     asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
     fields = {"tool_name": "mcp__other__create_entities", "tool_input": asked}
     walled.fire("PostToolUse", "s", agent_id="a1", tool_use_id="t", **fields, **LEGAL)
@@ -392,7 +396,9 @@ def test_a_call_by_the_session_itself_is_recorded_if_a_domain_is_isolated(
     assert called(client) == callers.Caller("s")
 
 
-def test_other_tools_and_invalid_call_ids_are_not_recorded(walled: SimulatedClient) -> None:
+def test_callers_of_other_tools_or_with_invalid_call_ids_are_not_recorded(
+    walled: SimulatedClient,
+) -> None:
     called(walled, tool_name="Bash", **LEGAL)
     called(walled, tool_use_id="", **LEGAL)
     assert not (walled.fabric_home / callers.FOLDER).exists()
@@ -403,7 +409,9 @@ def test_other_tools_and_invalid_call_ids_are_not_recorded(walled: SimulatedClie
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 
-def test_the_caller_is_recorded_while_reading_or_writing_is_on(client: SimulatedClient) -> None:
+def test_the_caller_is_recorded_unless_both_reading_and_writing_are_off(
+    client: SimulatedClient,
+) -> None:
     for switch in ("read", "write"):
         configure(client, f"{switch} = false\n")
         assert called(client, agent_id="a1", **LEGAL) is not None
@@ -413,7 +421,7 @@ def test_the_caller_is_recorded_while_reading_or_writing_is_on(client: Simulated
     assert called(client, agent_id="a1", **LEGAL) is None
 
 
-def test_hooks_give_records_of_an_isolated_domain_to_no_other_agent_or_session(
+def test_hooks_show_records_of_an_isolated_domain_only_to_agents_of_that_domain(
     walled: SimulatedClient,
 ) -> None:
     """Hooks give it to none but its own agents: sessions, mapped and other agents are others."""

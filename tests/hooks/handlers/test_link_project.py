@@ -86,7 +86,7 @@ def test_a_second_clone_is_reported_once_and_linked_by_a_typed_command(
     assert clones.client.log == ""
 
 
-def test_an_unattended_session_cannot_link_a_clone_and_a_later_one_is_asked(clones: Clones) -> None:
+def test_only_an_attended_session_may_link_a_clone(clones: Clones) -> None:
     client = clones.at(clones.second)
     client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     assert clones.notice("script") == ""
@@ -98,7 +98,7 @@ def test_an_unattended_session_cannot_link_a_clone_and_a_later_one_is_asked(clon
     assert "project link" in clones.notice("person")
 
 
-def test_the_model_cannot_link_projects(
+def test_neither_shell_calls_nor_generated_prompts_of_the_model_can_link_projects(
     clones: Clones, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not by its shell, not by a prompt that it causes, not by a skill of another name."""
@@ -150,7 +150,7 @@ def test_settings_in_a_repository_cannot_make_its_clone_trusted(clones: Clones) 
 
 
 @pytest.mark.parametrize("forgery", ["config", "file", "link", "worktree"])
-def test_an_unpacked_archive_gets_no_memories_and_nothing_is_written_there(
+def test_an_unpacked_archive_with_a_forged_git_folder_gets_no_memories(
     clones: Clones, forgery: str
 ) -> None:
     """Neither by a remote nor by a `.git` that leads to the private repository."""

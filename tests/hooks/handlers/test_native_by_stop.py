@@ -59,7 +59,7 @@ def own(client: SimulatedClient, data: bytes) -> Path:
     ],
     ids=["empty", "plain", "CRLF", "no end", "CRLF, no end", "no UTF-8", "150 lines"],
 )
-def test_adding_many_records_keeps_hand_written_notes_byte_for_byte(
+def test_adding_many_records_to_memory_md_keeps_hand_written_notes_byte_for_byte(
     client: SimulatedClient, data: bytes
 ) -> None:
     path = own(client, data)
@@ -82,7 +82,9 @@ def test_adding_many_records_keeps_hand_written_notes_byte_for_byte(
 
 
 @pytest.mark.parametrize("lines", [198, 300])
-def test_a_full_memory_md_remains_unchanged(client: SimulatedClient, lines: int) -> None:
+def test_a_memory_md_that_is_full_of_user_notes_remains_unchanged(
+    client: SimulatedClient, lines: int
+) -> None:
     path = own(client, b"- a note\n" * lines)
     decide(client)
 
@@ -92,7 +94,7 @@ def test_a_full_memory_md_remains_unchanged(client: SimulatedClient, lines: int)
     assert "PostgreSQL" in client.context("SessionStart", "session-2", source="startup")
 
 
-def test_a_symbolic_link_to_the_notes_is_written_through(client: SimulatedClient) -> None:
+def test_a_symlinked_memory_md_is_written_through_the_link(client: SimulatedClient) -> None:
     real = client.home / "dotfiles.md"
     real.write_bytes(b"mine\n")
     client.memory_md_file().parent.mkdir(parents=True)
@@ -163,7 +165,9 @@ def test_a_session_that_does_not_load_memory_md_gets_its_records(
     assert "PostgreSQL" not in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_memory_md_is_in_the_folder_of_the_users_settings(client: SimulatedClient) -> None:
+def test_memory_md_is_written_to_the_folder_set_in_the_users_settings(
+    client: SimulatedClient,
+) -> None:
     elsewhere = client.home / "notes"
     (client.home / ".claude").mkdir(exist_ok=True)
     settings = json.dumps({"autoMemoryDirectory": str(elsewhere)})
@@ -190,7 +194,7 @@ def test_two_decisions_with_the_same_first_50_characters_get_two_lines(
     assert text.count("<!-- id: ") == 2
 
 
-def test_replaced_or_forgotten_records_leave_memory_md(client: SimulatedClient) -> None:
+def test_replaced_or_forgotten_records_are_removed_from_memory_md(client: SimulatedClient) -> None:
     path = own(client, b"# Mine\r\n")
     for text in (
         "We decided to use MongoDB for the analytics DB because it scales.",

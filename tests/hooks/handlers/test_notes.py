@@ -41,7 +41,9 @@ class TestTrust:
         assert record.evidence["quotation"] == SAID
         assert notice == f"memory-fabric remembered rule ({record.id[-8:]}) in your words"
 
-    def test_the_notice_shows_only_what_the_note_line_omits(self, client: SimulatedClient) -> None:
+    def test_the_notice_does_not_repeat_the_text_of_the_note_line(
+        self, client: SimulatedClient
+    ) -> None:
         quotation = "Never start the dev server"
         notice = client.note("rule", RULE, quotation, prompt=SAID, why="it takes the port")
 
@@ -56,7 +58,7 @@ class TestTrust:
             f"fact “The staging host restarts…” ({staging})"
         )
 
-    def test_a_note_from_a_summary_is_shown_in_full_because_nobody_sees_its_line(
+    def test_a_note_from_a_compaction_summary_is_shown_in_full(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("Go on, please.")
@@ -66,7 +68,7 @@ class TestTrust:
         assert "fact “The staging host restarts every night” (" in client.stop("Done.")
 
     @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
-    def test_a_note_without_a_true_quotation_has_the_assistants_trust(
+    def test_a_note_with_a_missing_or_false_quotation_has_the_assistants_trust(
         self, client: SimulatedClient, quotation: str
     ) -> None:
         client.note("rule", RULE, quotation, prompt="Please start with the cart.")
@@ -89,7 +91,9 @@ class TestTrust:
         client.note("rule", RULE, SAID, "session-3", prompt="Now the cart, please.")
         assert only(client).trust == "assistant"
 
-    def test_text_found_only_in_a_transcript_earns_no_trust(self, client: SimulatedClient) -> None:
+    def test_quoting_text_found_only_in_the_transcript_gives_no_user_trust(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", SAID)
         client.stop(f'Noted rule: {RULE}. From: "{SAID}"')
 
@@ -100,7 +104,7 @@ class TestTrust:
         [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}],
         ids=["unattended", "sdk"],
     )
-    def test_in_an_unattended_session_no_quotation_earns_the_users_trust(
+    def test_a_quotation_in_an_unattended_session_gives_no_user_trust(
         self, client: SimulatedClient, environ: dict[str, str]
     ) -> None:
         client.environ |= environ
@@ -108,7 +112,9 @@ class TestTrust:
 
         assert only(client).trust == "assistant"
 
-    def test_a_decision_merely_agreed_to_has_no_user_trust(self, client: SimulatedClient) -> None:
+    def test_a_proposal_that_the_user_only_agreed_to_has_the_assistants_trust(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
         client.stop("Shall I keep the cart in Redis?")
@@ -120,7 +126,7 @@ class TestTrust:
         assert f"agreed: “{agreed}”" in notice
         assert not client.memory_md_file().exists()
 
-    def test_a_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
+    def test_a_note_of_a_subagent_is_stored_in_its_domain_with_the_assistants_trust(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(SAID)
@@ -132,7 +138,7 @@ class TestTrust:
         record = only(client)
         assert (record.trust, record.domain) == ("assistant", "code_reviewer")
 
-    def test_private_words_cannot_be_quoted_and_their_note_is_reported(
+    def test_a_note_that_quotes_private_text_is_stored_without_the_quotation(
         self, client: SimulatedClient
     ) -> None:
         said = "the launch of the Falcon is in May"
@@ -143,13 +149,17 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
-    def test_a_mentioned_marker_does_not_hide_a_quotation(self, client: SimulatedClient) -> None:
+    def test_a_private_marker_in_backticks_does_not_hide_the_text_after_it(
+        self, client: SimulatedClient
+    ) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
         client.note("rule", RULE, SAID, prompt=prompt)
 
         assert only(client).trust == "user"
 
-    def test_weak_passwords_in_a_prompt_are_in_no_file(self, client: SimulatedClient) -> None:
+    def test_weak_passwords_in_a_prompt_are_not_stored_in_any_file(
+        self, client: SimulatedClient
+    ) -> None:
         weak, spaced = "river" + "stone", "two words" + " 9!"
         prompt = f'Run curl -u bob:{weak} https://example.org with {{"password": "{spaced}"}}'
         client.note("fact", f"The call is curl -u bob:{weak} x", prompt=prompt)
@@ -159,7 +169,7 @@ class TestTrust:
         assert not [path for path in files if weak.encode() in path.read_bytes()]
         assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
-    def test_a_note_for_all_projects_needs_a_quotation_that_says_so(
+    def test_a_note_for_all_projects_needs_a_quotation_that_mentions_all_projects(
         self, client: SimulatedClient
     ) -> None:
         said = "Always answer me in German, in all of my projects"
@@ -173,7 +183,7 @@ class TestTrust:
             "Tables ": "team",
         }
 
-    def test_user_and_assistant_see_if_a_note_is_for_this_project_only(
+    def test_user_and_assistant_are_told_that_a_note_applies_to_this_project_only(
         self, client: SimulatedClient
     ) -> None:
         said = "Answer me in German, please, with short sentences"
@@ -204,7 +214,7 @@ class TestKeeping:
         record = only(client)
         assert (record.what, record.why) == (kept, "the law")
 
-    def test_prose_creates_no_notes(self, client: SimulatedClient) -> None:
+    def test_messages_without_note_lines_create_no_records(self, client: SimulatedClient) -> None:
         prose = "We decided to use Redis because it is fast. The root cause was the pool size."
         client.say("user", "Go on.")
         client.say("assistant", prose)
@@ -219,7 +229,7 @@ class TestKeeping:
 
         assert client.records("1") == []
 
-    def test_a_line_in_both_message_and_transcript_counts_once(
+    def test_a_note_line_in_both_message_and_transcript_is_stored_once(
         self, client: SimulatedClient
     ) -> None:
         line = f'Noted rule: {RULE}. From: "{SAID}"'
@@ -232,7 +242,7 @@ class TestKeeping:
         assert only(client).trust == "user"
         assert notice.count("remembered") == notice.count("rule (") == 1
 
-    def test_only_twenty_notes_of_a_long_list_are_kept_and_the_others_are_listed(
+    def test_only_the_first_twenty_notes_of_a_turn_are_stored_and_the_rest_is_reported(
         self, client: SimulatedClient
     ) -> None:
         said = "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(23))
@@ -244,7 +254,9 @@ class TestKeeping:
         assert "not kept" not in client.stop(said)
         assert "Not kept: “Part 20 is made of steel" in client.feedback()
 
-    def test_an_overlong_note_is_reported_with_the_limit(self, client: SimulatedClient) -> None:
+    def test_an_overlong_note_is_reported_with_the_length_limit(
+        self, client: SimulatedClient
+    ) -> None:
         client.prompt("Go on, please.")
         notice = client.stop(f"Noted fact: The oven {'is made of steel and ' * 30}glass.")
 
@@ -308,7 +320,9 @@ class TestReplacing:
 
         assert (only(client).valid_to, only(client).superseded_by) == ("", "")
 
-    def test_a_quoted_note_replaces_a_record_and_says_so(self, client: SimulatedClient) -> None:
+    def test_a_quoted_note_replaces_a_record_and_the_notice_shows_both(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", "Packages are always installed with npm")
         old = only(client)
         notice = client.note(
@@ -318,7 +332,7 @@ class TestReplacing:
         assert f"replaces {old.id[-8:]}: {old.what}" in notice
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
-    def test_instead_of_finds_a_rule_despite_one_different_character(
+    def test_a_note_replaces_a_rule_that_differs_in_only_one_character(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Always start attribute names with 'j_'")
@@ -337,7 +351,7 @@ class TestReplacing:
 
 
 class TestStopping:
-    def test_undo_with_the_id_of_a_note_removes_the_note(self, client: SimulatedClient) -> None:
+    def test_undo_with_the_id_of_a_note_removes_that_note(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         reply = client.fire("UserPromptSubmit", prompt=f"undo {only(client).id[-8:]}")
 
@@ -358,14 +372,16 @@ class TestStopping:
         client.note("rule", RULE, SAID)
         assert only(client).trust == "user"  # said anew
 
-    def test_an_unknown_id_is_reported(self, client: SimulatedClient) -> None:
+    def test_forget_with_an_unknown_id_reports_that_no_memory_has_this_id(
+        self, client: SimulatedClient
+    ) -> None:
         assert "no memory has the id" in str(
             client.fire("UserPromptSubmit", prompt="forget 12345678")
         )
 
 
 class TestAsking:
-    def test_the_protocol_is_shown_once_per_session_and_after_a_compaction(
+    def test_the_note_protocol_is_shown_once_per_session_and_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         given = [start(client), start(client, "resume"), start(client, "compact")]
@@ -391,7 +407,7 @@ class TestAsking:
             ({"MEMORY_FABRIC": "off"}, False),
         ],
     )
-    def test_notes_are_requested_only_with_a_person_or_by_configuration(
+    def test_notes_are_requested_only_in_attended_sessions_or_if_configured(
         self, client: SimulatedClient, environ: dict[str, str], is_asked: bool
     ) -> None:
         client.environ |= environ
@@ -438,7 +454,7 @@ class Limited(Deadline):
 
 
 @pytest.mark.parametrize("asked", range(0, 90, 6))
-def test_notes_missed_for_lack_of_time_are_stored_at_the_next_stop(
+def test_notes_unread_when_time_ran_out_are_stored_at_the_next_stop(
     client: SimulatedClient, asked: int
 ) -> None:
     parts = ("parser", "mailer", "importer")

@@ -44,7 +44,7 @@ def told(client: SimulatedClient, prompt: str, session: str = "later") -> list[s
     return [line for line in client.prompt(prompt, session).splitlines() if MARK in line]
 
 
-def test_a_repeated_task_shows_the_earlier_prompt_its_outcome_and_files(
+def test_a_repeated_task_shows_the_earlier_prompt_with_its_outcome_and_files(
     worked: SimulatedClient,
 ) -> None:
     worked.fire("SessionStart", "later", source="startup")
@@ -56,7 +56,7 @@ def test_a_repeated_task_shows_the_earlier_prompt_its_outcome_and_files(
     assert "(files: labels/zebra.py)" in line
 
 
-def test_an_earlier_task_shows_the_note_of_its_outcome_once(
+def test_the_note_of_an_earlier_tasks_outcome_is_shown_only_once(
     client: SimulatedClient,
 ) -> None:
     note = "Noted fix: ^CI28 mends umlauts on the Zebra. Why: it was set to code page 850."
@@ -72,7 +72,9 @@ def test_an_earlier_task_shows_the_note_of_its_outcome_once(
     assert second == ""
 
 
-def test_only_a_sessions_first_task_shows_earlier_work(worked: SimulatedClient) -> None:
+def test_earlier_work_is_shown_only_for_the_first_task_of_a_session(
+    worked: SimulatedClient,
+) -> None:
     worked.fire("SessionStart", "later", source="startup")
     first = told(worked, "Add birthday cakes to the catalogue of the bakery.")
 
@@ -80,7 +82,9 @@ def test_only_a_sessions_first_task_shows_earlier_work(worked: SimulatedClient) 
     assert told(worked, AGAIN) == []
 
 
-def test_without_recorded_prompts_earlier_work_is_shown_once(worked: SimulatedClient) -> None:
+def test_earlier_work_is_shown_once_even_if_prompts_are_not_recorded(
+    worked: SimulatedClient,
+) -> None:
     worked.environ["MEMORY_FABRIC_NOTES"] = "off"
     worked.fire("SessionStart", "later", source="startup")
 

@@ -38,7 +38,7 @@ def test_records_of_an_older_release_are_kept_and_shown_with_their_quotation(
     assert "From now on all dates are shown in UTC" in shown
 
 
-def test_an_older_records_user_trust_without_a_quotation_is_removed_once(
+def test_maintenance_removes_user_trust_from_an_older_record_without_a_quotation(
     older: SimulatedClient,
 ) -> None:
     def trusts() -> dict[str, str]:

@@ -48,7 +48,9 @@ def assert_told_once(lines: list[str]) -> None:
     assert {s for s in SENTENCES if any(s in line for line in lines)} == set(SENTENCES)
 
 
-def test_memory_md_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
+def test_a_message_quoted_by_several_records_is_shown_once_in_memory_md(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
 
     text = client.memory_md_file().read_text("utf-8")
@@ -56,13 +58,15 @@ def test_memory_md_shows_the_quotation_of_a_message_once(client: SimulatedClient
     assert_told_once([line for line in text.splitlines() if line.startswith("- [")])
 
 
-def test_a_start_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
+def test_a_message_quoted_by_several_records_is_shown_once_at_a_session_start(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
 
     assert_told_once([line for line in told(client).splitlines() if line.startswith("- [")])
 
 
-def test_if_the_line_with_a_quotation_is_removed_another_line_shows_it(
+def test_if_the_line_showing_a_quotation_is_removed_another_line_shows_the_quotation(
     client: SimulatedClient,
 ) -> None:
     note_all(client)
@@ -75,7 +79,9 @@ def test_if_the_line_with_a_quotation_is_removed_another_line_shows_it(
     assert text.count(MESSAGE) == 1 and text.count(AGAIN) == 2
 
 
-def test_the_notice_shows_the_quotation_of_a_message_once(client: SimulatedClient) -> None:
+def test_a_message_quoted_by_several_notes_is_shown_once_in_the_notice(
+    client: SimulatedClient,
+) -> None:
     client.prompt(MESSAGE)
     part = MESSAGE[17:48]
     lines = [f'Noted rule: {sentence}. From: "{part}"' for sentence in SENTENCES]
@@ -86,7 +92,9 @@ def test_the_notice_shows_the_quotation_of_a_message_once(client: SimulatedClien
     assert notice.count("in your words") == 4
 
 
-def test_a_lost_memory_is_restored_with_the_quotation_of_each_line(client: SimulatedClient) -> None:
+def test_parsing_memory_md_gives_each_line_the_quotation_that_it_refers_to(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
     text = client.memory_md_file().read_text("utf-8")
 
@@ -96,7 +104,9 @@ def test_a_lost_memory_is_restored_with_the_quotation_of_each_line(client: Simul
     assert not any(AGAIN in line for line in lines.values())
 
 
-def test_a_line_without_its_quotation_gets_no_other_quotation(client: SimulatedClient) -> None:
+def test_a_line_whose_quotation_was_deleted_gets_no_quotation_of_another_message(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
     path = client.memory_md_file()
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -108,7 +118,9 @@ def test_a_line_without_its_quotation_gets_no_other_quotation(client: SimulatedC
     assert any("new dependency" in line for line in left.values())
 
 
-def test_a_short_session_start_keeps_the_quotations_of_its_lines(client: SimulatedClient) -> None:
+def test_a_shortened_session_start_keeps_each_quotation_its_lines_refer_to(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
     rules = tuple(client.records())
 

@@ -32,7 +32,9 @@ def start(machine: Machine, place: Path, **variables: str) -> str:
     return told
 
 
-def test_the_first_start_offers_earlier_sessions_once_and_reads_nothing(machine: Machine) -> None:
+def test_only_the_first_start_offers_earlier_sessions_without_reading_them(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     for days_ago in (20, 10):
         machine.session(shop, "Hello", "Hi.", days_ago=days_ago)
@@ -45,7 +47,7 @@ def test_the_first_start_offers_earlier_sessions_once_and_reads_nothing(machine:
     assert machine.rows("SELECT * FROM episodes") == []
 
 
-def test_another_client_offers_sessions_of_all_clients_by_command_only(
+def test_codex_offers_earlier_sessions_of_all_clients_by_a_shell_command(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -60,7 +62,7 @@ def test_another_client_offers_sessions_of_all_clients_by_command_only(
     assert told.endswith(offer)
 
 
-def test_sessions_already_read_are_not_offered_and_newer_ones_are(machine: Machine) -> None:
+def test_only_sessions_newer_than_those_already_read_are_offered(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (20, 10):
         machine.session(shop, "Hello", "Hi.", days_ago=days_ago)

@@ -44,14 +44,16 @@ def entities(client: SimulatedClient, *words: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("text", "named"), NAMED.items())
-def test_names_in_statements_about_the_user_have_their_own_entity_types(
+def test_names_in_statements_about_the_user_become_entities_of_the_right_type(
     client: SimulatedClient, text: str, named: dict[str, str]
 ) -> None:
     assert entities(client, text, "--scope", "user") == named
 
 
 @pytest.mark.parametrize("text", UNNAMED)
-def test_ambiguous_words_about_a_user_create_no_entity(client: SimulatedClient, text: str) -> None:
+def test_ambiguous_names_in_statements_about_the_user_create_no_entity(
+    client: SimulatedClient, text: str
+) -> None:
     assert entities(client, text, "--scope", "user") == {}
 
 
@@ -59,7 +61,7 @@ def test_a_goal_of_a_project_is_not_stored_as_a_goal_of_the_user(client: Simulat
     assert "goal" not in entities(client, "The user's goal is to learn Rust").values()
 
 
-def test_a_note_for_every_project_creates_the_goal_and_the_named_person(
+def test_personal_notes_create_entities_for_the_goal_and_the_name_of_the_user(
     client: SimulatedClient,
 ) -> None:
     said = "In all my projects remember that my goal is to learn Rust"

@@ -24,7 +24,7 @@ def in_memory_md(client: SimulatedClient) -> None:
 
 
 class TestSessionStart:
-    def test_br13_recent_decisions_are_injected_once_per_session(
+    def test_br13_recent_decisions_are_injected_only_once_per_session(
         self, client: SimulatedClient
     ) -> None:
         for number in range(12):
@@ -57,7 +57,7 @@ class TestSessionStart:
 
         assert len(blocks) == 1
 
-    def test_the_first_notice_says_what_is_stored_and_how_to_see_and_stop_it(
+    def test_only_the_first_notice_explains_storage_and_how_to_inspect_or_stop_it(
         self, client: SimulatedClient
     ) -> None:
         first = client.fire("SessionStart", source="startup")
@@ -68,7 +68,7 @@ class TestSessionStart:
         assert "`/memory-fabric:memory status`" in first["systemMessage"]
         assert "systemMessage" not in second
 
-    def test_records_in_memory_md_are_not_repeated(self, client: SimulatedClient) -> None:
+    def test_records_in_memory_md_are_not_injected_again(self, client: SimulatedClient) -> None:
         in_memory_md(client)
 
         assert "PostgreSQL" in client.memory_md_file().read_text()
@@ -102,13 +102,15 @@ class TestPrompt:
         assert "PostgreSQL" in first
         assert second == ""
 
-    def test_a_session_does_not_get_its_own_decision(self, client: SimulatedClient) -> None:
+    def test_a_session_does_not_get_a_decision_that_it_noted_itself(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
 
         assert client.prompt(QUESTION, "session-1") == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
 
-    def test_after_a_compaction_a_session_gets_its_own_decision_again(
+    def test_after_a_compaction_a_session_gets_a_decision_that_it_noted_itself(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -116,7 +118,7 @@ class TestPrompt:
 
         assert "PostgreSQL" in client.prompt(QUESTION)
 
-    def test_a_record_made_since_a_compaction_is_not_injected(
+    def test_a_record_noted_by_the_session_after_its_compaction_is_not_injected(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The workers are slow today.")
@@ -152,7 +154,9 @@ class TestPrompt:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_br12_relationship_words_add_graph_traversal(self, client: SimulatedClient) -> None:
+    def test_br12_a_question_with_relationship_words_searches_the_graph(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client, "database-engineer recommends cursor-pagination, since it scales")
         noted(client, "cursor-pagination requires opaque-tokens, always")
 
@@ -182,7 +186,7 @@ class TestSubagents:
         assert "PostgreSQL" in context
         assert len(context) <= 1200
 
-    def test_records_in_memory_md_are_injected_only_if_an_agent_does_not_load_it(
+    def test_only_subagents_that_do_not_load_memory_md_get_its_records_injected(
         self, client: SimulatedClient
     ) -> None:
         in_memory_md(client)
@@ -203,7 +207,9 @@ class TestSubagents:
         assert given["general-purpose"] == ""
         assert "PostgreSQL" in given["Explore"]
 
-    def test_two_open_tasks_of_one_type_share_the_budget(self, client: SimulatedClient) -> None:
+    def test_a_subagent_gets_memories_for_both_open_tasks_of_its_type(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         noted(client, "Redis holds the session tokens, since it is fast")
         for id_, prompt in (
@@ -224,7 +230,9 @@ class TestSubagents:
         assert "PostgreSQL" in first
         assert "Redis" in first
 
-    def test_an_unrelated_task_gets_nothing(self, client: SimulatedClient) -> None:
+    def test_a_subagent_with_an_unrelated_task_gets_no_memories(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         client.fire(
             "PreToolUse",
@@ -264,7 +272,9 @@ class TestCompaction:
         assert "PostgreSQL" in context
         assert len(context) <= 3000
 
-    def test_a_compaction_allows_repeated_injections(self, client: SimulatedClient) -> None:
+    def test_a_compaction_allows_a_record_to_be_injected_again_once(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
         client.fire("PreCompact", "session-2", trigger="auto", custom_instructions=None)
@@ -275,7 +285,7 @@ class TestCompaction:
         assert not ("PostgreSQL" in restored and "PostgreSQL" in asked)
 
 
-def test_a_decision_is_injected_without_the_turn_that_stated_it(
+def test_an_injected_decision_is_not_followed_by_the_turn_that_stated_it(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)
@@ -297,7 +307,9 @@ def test_records_are_injected_if_the_user_removed_memory_md(
     assert client.log == ""
 
 
-def test_a_file_name_like_last_session_does_not_ask_for_past_turns(client: SimulatedClient) -> None:
+def test_a_file_name_like_last_session_does_not_trigger_recall_of_past_turns(
+    client: SimulatedClient,
+) -> None:
     client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
     client.fire("Stop", "session-1", last_assistant_message="They do.")
 
