@@ -126,7 +126,7 @@ def test_every_handler_module_has_a_handle_function(name: str) -> None:
     assert sys.modules[handle.__module__].__doc__
 
 
-def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> None:
+def test_the_handler_table_lists_every_handler_module_with_its_kind_of_access() -> None:
     folder = ROOT / "plugin/memory_fabric/hooks/handlers"
     functions = {
         (path.stem, node.name)
@@ -171,7 +171,7 @@ def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(sandbox: S
     assert "half an update" in sandbox.log[0]
 
 
-def test_an_expired_deadline_ends_the_event_with_a_log_line(sandbox: Sandbox) -> None:
+def test_an_expired_deadline_ends_the_event_and_is_logged(sandbox: Sandbox) -> None:
     def unreachable(event: Event, context: RequestContext) -> Reply | None:
         raise AssertionError("the time was over")
 
@@ -235,7 +235,7 @@ def _ran(sandbox: Sandbox, environ: Mapping[str, str]) -> list[str]:
     return ran
 
 
-def test_an_unreadable_config_keeps_the_defaults_and_is_reported_at_the_start(
+def test_an_unreadable_config_keeps_the_defaults_and_is_logged(
     sandbox: Sandbox,
 ) -> None:
     sandbox.home.mkdir()
@@ -271,7 +271,7 @@ def test_the_session_of_the_event_overrides_the_environment_variable(sandbox: Sa
     assert seen == ["s1"]
 
 
-def test_receipts_run_after_the_output_and_one_failure_does_not_stop_the_next(
+def test_receipts_of_a_reply_run_after_the_output_even_if_one_fails(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -303,7 +303,7 @@ def test_receipts_run_after_the_output_and_one_failure_does_not_stop_the_next(
     ],
     ids=["empty", "broken", "list", "nameless", "unknown", "long name", "huge"],
 )
-def test_input_that_is_not_a_known_event_gives_only_a_log_line(
+def test_input_that_is_not_a_known_event_is_logged_without_output(
     sandbox: Sandbox, data: bytes, said: str
 ) -> None:
     assert run(data, sandbox.environ) == b""
@@ -312,7 +312,7 @@ def test_input_that_is_not_a_known_event_gives_only_a_log_line(
     assert len(line) < 1200
 
 
-def test_a_memory_that_cannot_be_opened_gives_only_a_log_line(
+def test_a_memory_that_cannot_be_opened_is_logged_without_output(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(settings: object, *, repair: bool) -> None:
@@ -324,7 +324,7 @@ def test_a_memory_that_cannot_be_opened_gives_only_a_log_line(
     assert "SessionStart: StoreUnavailable: The store is away." in line
 
 
-def test_a_failure_outside_all_handlers_gives_only_a_log_line(sandbox: Sandbox) -> None:
+def test_a_failure_outside_all_handlers_is_logged_without_output(sandbox: Sandbox) -> None:
     def limit_of(name: str) -> Deadline:
         raise RuntimeError("no clock")
 
@@ -341,7 +341,7 @@ def test_hooks_never_raise_without_a_usable_home_folder(environ: dict[str, str])
     assert run(event("Nothing"), environ) == b""
 
 
-def test_every_event_has_a_deadline_and_some_have_time_for_repair(
+def test_every_event_has_a_deadline_and_only_some_events_allow_repairs(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory

@@ -28,7 +28,7 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_deliberate_statement_is_trusted_once_it_is_in_the_transcript(
+def test_a_typed_decision_gets_user_trust_once_the_stop_event_confirms_the_prompt(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
@@ -48,7 +48,9 @@ def test_a_deliberate_statement_is_trusted_once_it_is_in_the_transcript(
     assert record.id[-8:] in reply["systemMessage"]
 
 
-def test_a_prompt_that_requests_work_is_not_stored_as_a_record(client: SimulatedClient) -> None:
+def test_a_prompt_that_only_requests_work_is_not_stored_as_a_record(
+    client: SimulatedClient,
+) -> None:
     reply = client.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
 
     assert client.records("1") == []
@@ -72,7 +74,7 @@ def test_a_prompt_without_a_decision_is_not_captured(client: SimulatedClient, pr
     assert client.records("1") == []
 
 
-def test_stop_reads_the_transcript_and_stores_a_note_of_the_message_only_once(
+def test_stop_stores_notes_of_transcript_and_last_message_only_once(
     client: SimulatedClient,
 ) -> None:
     noted = f"Done.\nNoted decision: {DECISION}."
@@ -110,7 +112,7 @@ def test_br11_a_decision_is_stored_in_graph_journal_and_memory_md(client: Simula
     assert (client.project / ".claude" / "memory" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_failed_command_that_passes_after_a_change_is_a_solution_with_evidence(
+def test_a_failed_command_that_passes_after_a_change_becomes_a_solution_record(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", bash("pytest tests/test_cart.py", "t1"))
@@ -128,7 +130,7 @@ def test_a_failed_command_that_passes_after_a_change_is_a_solution_with_evidence
     assert solution.evidence["files"] == ["cart.py"]
 
 
-def test_each_turn_is_stored_once_as_an_episode(client: SimulatedClient) -> None:
+def test_each_turn_is_stored_as_exactly_one_episode(client: SimulatedClient) -> None:
     client.say("user", "The export is slow on Mondays.")
     client.say("assistant", "I looked at the export job.")
     for _ in range(2):
@@ -161,7 +163,7 @@ def test_a_finding_of_a_subagent_is_stored_in_its_domain(client: SimulatedClient
     assert record.trust == "assistant"
 
 
-def test_the_agent_of_a_compaction_is_not_a_subagent(client: SimulatedClient) -> None:
+def test_the_compaction_agent_is_not_treated_as_a_subagent(client: SimulatedClient) -> None:
     client.fire(
         "SubagentStop",
         agent_id="a1",
@@ -208,7 +210,9 @@ class TestBridge:
         memory.close()
         return found
 
-    def test_entities_of_another_server_are_copied_once(self, client: SimulatedClient) -> None:
+    def test_entities_created_through_another_mcp_server_are_copied_once(
+        self, client: SimulatedClient
+    ) -> None:
         client.fire("PostToolUse", **self.CALL)
         client.fire("PostToolUse", **self.CALL)
 
@@ -225,13 +229,15 @@ class TestBridge:
 
         assert self.graph(client) == [("Cart", "holds items")]
 
-    def test_a_call_to_our_own_server_is_not_copied(self, client: SimulatedClient) -> None:
+    def test_entities_created_through_our_own_mcp_server_are_not_copied(
+        self, client: SimulatedClient
+    ) -> None:
         call = {**self.CALL, "tool_name": "mcp__plugin_memory-fabric_memory__create_entities"}
         client.fire("PostToolUse", **call)
 
         assert self.graph(client) == []
 
-    def test_a_malformed_call_is_ignored(self, client: SimulatedClient) -> None:
+    def test_malformed_entities_in_a_call_are_ignored(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_input": {"entities": [{"name": 7}, "x", None]}}
 
         assert client.fire("PostToolUse", **call) == {}
@@ -239,7 +245,7 @@ class TestBridge:
 
 
 class TestUnattended:
-    def test_an_unattended_session_has_the_assistants_trust_and_is_not_promoted(
+    def test_notes_of_an_unattended_session_stay_out_of_memory_md(
         self, client: SimulatedClient
     ) -> None:
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"

@@ -64,7 +64,7 @@ class TestBorrowedWords:
         assert client.is_open(rule)
         assert id_ in notice and ("did not drop" if by_drop else "contradicts") in notice
 
-    def test_words_of_the_user_on_the_same_subject_supersede_the_old_decision(
+    def test_a_note_that_quotes_the_user_supersedes_a_decision_on_the_same_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -74,7 +74,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}: The analytics tables are in MongoDB" in notice
 
-    def test_a_fact_with_a_command_binds_no_call_and_can_be_replaced(
+    def test_a_quoted_note_can_replace_a_fact_that_mentions_a_command(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The analytics tables are in MongoDB, for mongodump")
@@ -88,7 +88,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}" in notice
 
-    def test_a_dropped_line_with_a_note_on_the_same_subject_closes_a_decision(
+    def test_a_dropped_line_beside_a_note_on_the_same_subject_closes_a_decision(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -99,7 +99,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"dropped {old}" in notice
 
-    def test_the_subject_of_a_quotation_does_not_follow_from_the_assistants_text(
+    def test_a_rule_is_not_replaced_if_only_the_assistants_text_shares_its_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Backups are kept for ten years on tape", session="earlier")
@@ -111,7 +111,7 @@ class TestBorrowedWords:
         (kept,) = [r for r in client.records("1") if r.id.endswith(old)]
         assert (kept.valid_to, kept.superseded_by) == ("", "")
 
-    def test_a_repeated_note_does_not_justify_dropping_another_record(
+    def test_repeating_a_note_does_not_allow_the_assistant_to_drop_another_rule(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "The release branch is tagged by Ann", session="earlier")
@@ -122,14 +122,16 @@ class TestBorrowedWords:
 
         assert client.is_open("after lunch")
 
-    def test_the_project_name_does_not_count_as_a_subject(self, client: SimulatedClient) -> None:
+    def test_sharing_only_the_project_name_does_not_replace_a_rule(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", "The shop never shows prices without taxes", session="earlier")
         old = client.id_of("prices")
         client.note("rule", "The shop has a logo", "the shop has a new logo", instead_of=old)
 
         assert client.is_open("prices")
 
-    def test_two_words_that_may_mean_several_records_replace_none(
+    def test_words_that_only_partly_match_a_record_neither_replace_nor_drop_it(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "Videos of several products are kept on the media host", quotation="")
@@ -165,7 +167,9 @@ class TestProtected:
         assert client.types(f"replace {client.id_of('may be applied')}")
         assert not client.is_open("Never run")
 
-    def test_the_remember_tool_replaces_no_unrelated_rule(self, client: SimulatedClient) -> None:
+    def test_the_remember_tool_does_not_replace_a_rule_on_another_subject(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", RULE, session="earlier")
         old, words = client.id_of("Never push"), "push the button component to the shelf"
         client.prompt(words)
@@ -199,7 +203,9 @@ class TestToldOnce:
         assert "taken back" in client.types(f"keep {old}", "later-0")
         assert client.is_open("are in MongoDB") and client.is_open("Tables are in Postgres")
 
-    def test_a_replacement_undone_meanwhile_is_not_reported(self, client: SimulatedClient) -> None:
+    def test_a_replacement_undone_before_the_next_start_is_not_reported(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
         old = client.id_of("in MongoDB")
         client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
@@ -234,7 +240,7 @@ class TestFeedback:
             "",
         ]
 
-    def test_feedback_lists_an_earlier_note_on_the_subject_that_may_be_dropped(
+    def test_feedback_lists_an_earlier_note_on_the_same_subject_as_droppable(
         self, client: SimulatedClient
     ) -> None:
         said = "The signup mails of the billing service are sent by the cron container"
@@ -251,7 +257,7 @@ class TestFeedback:
         client.stop(f"Dropped: {old}")
         assert not client.is_open("cron container")
 
-    def test_feedback_lists_no_note_of_this_session_or_that_the_writer_may_not_drop(
+    def test_feedback_omits_notes_of_the_same_session_and_rules_of_the_user(
         self, client: SimulatedClient
     ) -> None:
         rule = "Send the signup mails of the billing service in the morning only"
@@ -262,7 +268,9 @@ class TestFeedback:
 
         assert "On this before" not in client.feedback()
 
-    def test_notes_that_are_read_twice_get_feedback_once(self, client: SimulatedClient) -> None:
+    def test_a_note_that_is_read_twice_gets_feedback_only_once(
+        self, client: SimulatedClient
+    ) -> None:
         line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
         client.prompt("Go on, please.")
         client.stop(line)
@@ -273,7 +281,7 @@ class TestFeedback:
         assert "not kept" not in client.stop(line)
         assert client.feedback() == ""
 
-    def test_feedback_on_notes_of_a_compaction_is_shown_after_a_command_prompt(
+    def test_feedback_on_compaction_notes_is_kept_until_after_a_memory_command(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(RULE)
@@ -285,7 +293,9 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_the_characters_of_feedback_count_as_a_cost(self, client: SimulatedClient) -> None:
+    def test_the_characters_of_feedback_are_counted_as_cue_characters(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -303,7 +313,7 @@ class TestFeedback:
         assert 200 < len(client.feedback()) <= 300
 
 
-def test_a_note_quoting_two_statements_replaces_only_the_one_it_repeats(
+def test_a_note_that_quotes_two_statements_replaces_only_the_repeated_one(
     client: SimulatedClient,
 ) -> None:
     first = "From now on, always indent the tables by tabs."
@@ -316,7 +326,9 @@ def test_a_note_quoting_two_statements_replaces_only_the_one_it_repeats(
 
 
 class TestNotesOff:
-    def test_a_note_written_with_notes_off_is_never_stored(self, client: SimulatedClient) -> None:
+    def test_a_note_written_while_notes_were_off_is_not_stored_later(
+        self, client: SimulatedClient
+    ) -> None:
         client.prompt("Go on, please.")
         client.types("notes off")
         client.say("user", "Go on, please.", timestamp=timestamp())
@@ -330,7 +342,9 @@ class TestNotesOff:
         assert [record.what for record in client.records("1")] == ["The host restarts at night"]
 
     @pytest.mark.parametrize("later", ["catching up", "learning"])
-    def test_notes_written_while_off_stay_unread(self, client: SimulatedClient, later: str) -> None:
+    def test_notes_written_while_off_are_skipped_when_a_session_is_read_later(
+        self, client: SimulatedClient, later: str
+    ) -> None:
         folder = client.memory_md_file().parents[1]
         folder.mkdir(parents=True)
         client.transcript = folder / "session-1.jsonl"
@@ -355,7 +369,7 @@ class TestNotesOff:
         assert told == ["The host restarts"]
 
 
-def test_a_replaced_rule_does_not_contradict_other_facts_on_its_subject(
+def test_a_fact_on_the_subject_of_a_replaced_rule_is_not_a_contradiction(
     client: SimulatedClient,
 ) -> None:
     rule = "Always show me the article worker before you go on"

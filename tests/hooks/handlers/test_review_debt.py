@@ -24,7 +24,7 @@ def shown(client: SimulatedClient, session: str, source: str = "startup") -> lis
     return block.partition(HEADING)[2].splitlines()[1:]
 
 
-def test_three_candidates_are_shown_with_their_ids_at_most_twice(client: SimulatedClient) -> None:
+def test_at_most_three_candidates_are_shown_and_each_at_most_twice(client: SimulatedClient) -> None:
     for text in SAID:
         hear(client, text)
     starts = [shown(client, f"later-{n}") for n in range(5)]
@@ -46,7 +46,9 @@ def test_a_repeated_candidate_is_shown_again_until_dropped(client: SimulatedClie
     assert shown(client, "session-6") == []
 
 
-def test_candidates_are_shown_only_at_a_new_start_or_after_clear(client: SimulatedClient) -> None:
+def test_candidates_are_shown_at_a_new_start_but_not_after_resume_or_compact(
+    client: SimulatedClient,
+) -> None:
     hear(client, SAID[0])
 
     assert shown(client, "later-1", "resume") == []

@@ -39,7 +39,7 @@ def move_to(client: SimulatedClient, name: str) -> None:
 # --- local -------------------------------------------------------------------------------------
 
 
-def test_a_local_record_is_known_only_to_its_session(client: SimulatedClient) -> None:
+def test_a_local_record_is_recalled_only_in_its_own_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
 
@@ -102,7 +102,7 @@ def test_no_backup_has_local_records_of_an_interrupted_session(client: Simulated
 # --- user --------------------------------------------------------------------------------------
 
 
-def test_a_user_record_is_known_in_another_project_and_a_team_record_is_not(
+def test_another_project_sees_user_records_but_no_team_records(
     client: SimulatedClient,
 ) -> None:
     remember(client, USERS, "--scope", "user")
@@ -135,7 +135,7 @@ def told(client: SimulatedClient) -> SimulatedClient:
 TELLING = ("ledgerly", "payments-guild", "acme-corp", "annabel", "shop")
 
 
-def test_a_global_record_reveals_nothing_of_its_origin(told: SimulatedClient) -> None:
+def test_text_of_a_global_record_does_not_reveal_its_origin(told: SimulatedClient) -> None:
     secret_path = told.project / "src" / "pool.py"
     text = (
         f"Ledgerly of payments-guild uses PgBouncer, see {secret_path} on {os.uname().nodename}, "
@@ -153,7 +153,7 @@ def test_a_global_record_reveals_nothing_of_its_origin(told: SimulatedClient) ->
         assert name not in whole, name
 
 
-def test_all_fields_of_a_global_record_reveal_nothing_of_its_origin(told: SimulatedClient) -> None:
+def test_no_field_of_a_global_record_reveals_its_origin(told: SimulatedClient) -> None:
     memory = told.memory()
     record = Record(
         "decision",
@@ -197,7 +197,9 @@ def test_a_global_record_omits_host_person_and_company(client: SimulatedClient) 
         assert name not in start
 
 
-def test_a_possible_name_in_a_global_text_exits_with_2(client: SimulatedClient) -> None:
+def test_remembering_a_possible_name_globally_fails_with_exit_code_2(
+    client: SimulatedClient,
+) -> None:
     done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr
@@ -217,7 +219,7 @@ def test_a_possible_name_in_a_global_text_exits_with_2(client: SimulatedClient) 
         (["Use the big table for analytics because it is there"], False),
     ],
 )
-def test_a_generalizable_record_needs_confidence_a_reason_and_a_known_entity(
+def test_only_a_confident_record_with_reason_and_known_entity_is_generalizable(
     client: SimulatedClient, words: list[str], marked: bool
 ) -> None:
     record = remember(client, *words)
@@ -228,13 +230,13 @@ def test_a_generalizable_record_needs_confidence_a_reason_and_a_known_entity(
     assert client.command("recall", "PostgreSQL analytics table").returncode == 3
 
 
-def test_a_reason_contained_in_the_sentence_is_not_repeated(client: SimulatedClient) -> None:
+def test_a_reason_already_in_the_sentence_is_not_exported_again(client: SimulatedClient) -> None:
     remember(client, "Use PostgreSQL for analytics because it has window functions")
 
     assert "— because" not in client.command("export").stdout
 
 
-def test_a_note_can_be_generalizable_and_remains_in_the_team_scope(client: SimulatedClient) -> None:
+def test_a_generalizable_note_remains_in_the_team_scope(client: SimulatedClient) -> None:
     client.note(
         "decision",
         "Use PostgreSQL instead of MySQL for reports",
@@ -246,7 +248,7 @@ def test_a_note_can_be_generalizable_and_remains_in_the_team_scope(client: Simul
     assert (record.generalizable, record.scope) == (True, "team")
 
 
-def test_a_preference_stated_and_noted_for_all_projects_is_one_record(
+def test_a_preference_both_stated_and_noted_for_all_projects_is_one_record(
     client: SimulatedClient,
 ) -> None:
     said = "I prefer tabs over spaces in every project"

@@ -14,7 +14,7 @@ LATER = "and never again mail real customers, Bob Miller had to apologise"
 
 
 @pytest.mark.parametrize("is_released", [False, True])
-def test_the_shared_journal_contains_quotations_only_if_they_are_released(
+def test_the_shared_journal_contains_quotations_only_if_share_words_is_set(
     client: SimulatedClient, *, is_released: bool
 ) -> None:
     journal = client.project / ".claude" / "memory" / "decisions.jsonl"
@@ -33,7 +33,7 @@ def test_the_shared_journal_contains_quotations_only_if_they_are_released(
     assert {"Bob Miller" in str(record.evidence) for record in client.records()} == {True}
 
 
-def test_an_entity_of_a_rule_is_shown_with_the_quotation_first(
+def test_an_entity_of_a_rule_is_shown_with_the_users_quotation_first(
     client: SimulatedClient,
 ) -> None:
     said = "never talk to PostgreSQL on the analytics host directly, ask Redis first"
@@ -44,7 +44,7 @@ def test_an_entity_of_a_rule_is_shown_with_the_quotation_first(
     assert f"“{said}” (noted as: Analytics queries go through Redis" in " ".join(found.split())
 
 
-def test_an_observation_of_a_rule_has_the_quotation_first(client: SimulatedClient) -> None:
+def test_an_observation_of_a_rule_begins_with_the_users_quotation(client: SimulatedClient) -> None:
     said = "never talk to PostgreSQL on the analytics host directly, ask Redis first"
     client.note("rule", "Analytics queries go through Redis before PostgreSQL", said)
 
@@ -54,7 +54,9 @@ def test_an_observation_of_a_rule_has_the_quotation_first(client: SimulatedClien
     assert found and all(hit["metadata"]["quotation"] == said for hit in found)
 
 
-def test_text_around_a_statement_is_not_shared(client: SimulatedClient) -> None:
+def test_text_around_a_statement_is_not_written_to_the_shared_journal(
+    client: SimulatedClient,
+) -> None:
     client.prompt("From now on mock the bank in all tests. Bob Miller was very angry last time.")
     client.fire("Stop", last_assistant_message="Done.")
     assert client.command("share", "on").returncode == 0

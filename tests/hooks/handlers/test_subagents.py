@@ -50,14 +50,16 @@ def has_started(client: SimulatedClient, agent: str, task: str) -> None:
     (folder / f"agent-{agent}.meta.json").write_text(json.dumps(noted), "utf-8")
 
 
-def test_the_task_of_a_subagent_is_recorded_without_any_output(client: SimulatedClient) -> None:
+def test_the_hook_before_a_subagent_records_the_task_and_prints_nothing(
+    client: SimulatedClient,
+) -> None:
     remembering(client, ANALYTICS)
 
     assert delegate(client, "t1", "Tune the analytics DB") == {}
     assert "PostgreSQL" in start(client, "a1")
 
 
-def test_the_description_of_a_task_is_also_searched(client: SimulatedClient) -> None:
+def test_the_description_of_a_task_is_also_used_to_find_memories(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     event = recorded("variants/PreToolUse.Agent")
     event["tool_input"] |= {"description": "Tune analytics DB", "prompt": "Do what I told you."}
@@ -79,7 +81,7 @@ def test_two_concurrent_agents_of_one_type_each_get_memories_for_both_tasks(
     assert all(len(text) <= 1200 for text in given)
 
 
-def test_once_one_agent_has_its_task_the_other_gets_only_its_own_task(
+def test_once_one_agent_took_its_task_the_other_gets_memories_for_the_remaining_task(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -131,7 +133,9 @@ def test_a_task_whose_agent_never_started_is_dropped_at_the_next_prompt(
     assert "PostgreSQL" not in given
 
 
-def test_eight_tasks_of_one_type_share_the_budget(client: SimulatedClient) -> None:
+def test_memories_for_eight_tasks_of_one_agent_type_fit_into_the_budget(
+    client: SimulatedClient,
+) -> None:
     things = "billing shipping catalogue checkout refunds loyalty reviews pricing".split()
     remembering(client, *(f"queue-{t} feeds the {t} worker" for t in things))
     for thing in things:
@@ -143,14 +147,16 @@ def test_eight_tasks_of_one_type_share_the_budget(client: SimulatedClient) -> No
     assert len(given) <= 1200
 
 
-def test_a_subagent_without_a_task_or_a_known_type_gets_no_memory(client: SimulatedClient) -> None:
+def test_a_subagent_without_a_task_or_a_known_type_gets_no_memories(
+    client: SimulatedClient,
+) -> None:
     remembering(client, ANALYTICS)
 
     assert start(client, "a1") == ""
     assert start(client, "a2", "") == ""
 
 
-def test_each_subagent_gets_a_memory_once(client: SimulatedClient) -> None:
+def test_each_subagent_gets_the_same_memory_only_once(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     client.fire("SessionStart", "s", source="startup")
     delegate(client, "t1", "Tune the analytics DB")
@@ -181,7 +187,7 @@ def test_a_finding_of_a_reviewer_is_shown_to_the_next_reviewer(client: Simulated
     assert start(client, "a3", "poem-writer") == ""
 
 
-def test_agent_starts_log_no_failure(client: SimulatedClient) -> None:
+def test_subagent_starts_do_not_log_errors(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
     delegate(client, "t1", "Tune the analytics DB")
     delegate(client, "t2", "Tune the analytics DB, too")

@@ -34,7 +34,7 @@ def test_a_later_session_gets_only_the_newer_decision(client: SimulatedClient) -
     assert "MongoDB holds" not in context
 
 
-def test_turns_and_graph_entries_of_a_superseded_decision_are_not_recalled(
+def test_the_turn_and_graph_entries_of_a_superseded_decision_are_not_recalled(
     client: SimulatedClient,
 ) -> None:
     client.say("user", OLD, session="session-1")
@@ -59,7 +59,9 @@ def test_reading_the_transcript_at_stop_does_not_reopen_a_replaced_decision(
     assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
-def test_session_block_and_memory_md_drop_a_replaced_rule(client: SimulatedClient) -> None:
+def test_session_block_and_memory_md_no_longer_show_a_replaced_rule(
+    client: SimulatedClient,
+) -> None:
     client.note("rule", "Orders are always archived in MongoDB")
     assert "MongoDB" in client.memory_md_file().read_text()
     client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
@@ -82,7 +84,9 @@ def test_the_assistant_does_not_supersede_a_record_of_the_user(client: Simulated
     assert f"contradicts {said.id[-8:]}: {said.what}" in notice
 
 
-def test_an_unquoted_decision_supersedes_an_unquoted_decision(client: SimulatedClient) -> None:
+def test_a_decision_of_the_assistant_supersedes_its_earlier_decision(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", OLD, quotation="")
     notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
@@ -105,7 +109,9 @@ def test_a_question_about_the_past_finds_a_replaced_decision_and_its_successor(
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
-def test_a_note_supersedes_the_decision_with_the_id_in_instead_of(client: SimulatedClient) -> None:
+def test_a_note_supersedes_the_decision_whose_id_follows_instead_of(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", "Packages are installed with npm", session="session-1")
     (old,) = client.records()
     client.note(
@@ -158,7 +164,9 @@ def test_a_pinned_record_is_shown_first_despite_many_newer_records(client: Simul
     assert "Deploys need two approvals" in again
 
 
-def test_questions_with_entities_stay_within_the_block_limit(client: SimulatedClient) -> None:
+def test_many_questions_and_decisions_fit_into_the_session_block_limit(
+    client: SimulatedClient,
+) -> None:
     for n in range(12):
         names = tuple(Entity(f"part-{n}-{i}-{'x' * 40}", "component") for i in range(4))
         told(client, Record("question", f"Why does {n} {'so ' * 60}", entities=names))
@@ -170,7 +178,7 @@ def test_questions_with_entities_stay_within_the_block_limit(client: SimulatedCl
     assert block.count("[question") == 3
 
 
-def test_the_command_remember_reports_which_record_is_replaced(client: SimulatedClient) -> None:
+def test_the_remember_command_reports_which_record_was_replaced(client: SimulatedClient) -> None:
     client.command("remember", "Use MongoDB for the order archive")
     done = client.command("remember", "We moved the order archive from MongoDB to Postgres")
 

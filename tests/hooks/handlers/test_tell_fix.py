@@ -64,7 +64,7 @@ def test_a_fix_already_shown_by_a_prompt_is_not_shown_again(known: SimulatedClie
     assert failed(known) == ""
 
 
-def test_a_fix_shown_at_the_start_is_shown_again_at_the_failure(known: SimulatedClient) -> None:
+def test_a_fix_shown_at_session_start_is_shown_again_at_the_failure(known: SimulatedClient) -> None:
     assert FIX[:30] in known.context("SessionStart", "session-2", source="startup")
 
     assert FIX[:30] in failed(known, "session-2")
@@ -74,11 +74,13 @@ def test_a_failure_without_a_known_fix_shows_none(known: SimulatedClient) -> Non
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
 
-def test_a_failure_is_detected_even_if_a_pipe_hides_the_exit_status(known: SimulatedClient) -> None:
+def test_an_error_in_the_output_shows_the_fix_even_with_exit_status_0(
+    known: SimulatedClient,
+) -> None:
     assert FIX[:30] in passed(known, "Error: force_https is not allowed for this service")
 
 
-def test_a_command_that_passed_shows_no_fix(known: SimulatedClient) -> None:
+def test_output_that_only_mentions_an_error_shows_no_fix(known: SimulatedClient) -> None:
     assert passed(known, "force_https is not allowed is documented here\n3 passed") == ""
 
 
@@ -103,7 +105,7 @@ def test_a_fix_is_not_shown_to_the_session_that_noted_it(known: SimulatedClient)
     assert failed(known, "session-1") == ""
 
 
-def test_a_subagent_is_shown_the_fix_separately(known: SimulatedClient) -> None:
+def test_a_subagent_is_shown_a_fix_that_its_session_already_saw(known: SimulatedClient) -> None:
     failed(known)
 
     assert FIX[:30] in failed(known, agent_id="a1", agent_type="general-purpose")
@@ -139,7 +141,7 @@ def fixes_in(told: str, *fixes: str) -> list[str]:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_fixes_of_others_are_not_shown_for_a_pasted_failure(
+def test_fixes_of_other_users_and_programs_are_not_shown_for_a_pasted_error(
     known: SimulatedClient, trust: str
 ) -> None:
     memory = known.memory()
@@ -150,7 +152,7 @@ def test_fixes_of_others_are_not_shown_for_a_pasted_failure(
     assert FIX not in known.prompt(LOG + ERROR, "session-2")
 
 
-def test_a_prompt_with_the_failure_shows_only_fixes_new_to_its_session(
+def test_a_prompt_with_an_error_shows_only_fixes_new_to_its_session(
     client: SimulatedClient,
 ) -> None:
     fixes = [
@@ -167,7 +169,7 @@ def test_a_prompt_with_the_failure_shows_only_fixes_new_to_its_session(
     assert sorted(first + second) == sorted(fixes)
 
 
-def test_a_local_fix_is_shown_to_no_other_session(known: SimulatedClient) -> None:
+def test_a_fix_of_local_scope_is_not_shown_to_another_session(known: SimulatedClient) -> None:
     memory = known.memory()
     with memory.session_database().transaction() as connection:
         connection.execute("UPDATE records SET scope = 'local'")

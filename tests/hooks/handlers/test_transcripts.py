@@ -63,7 +63,9 @@ class TestWork:
 
         assert row(client, "session-1")[0] == offset == client.transcript.stat().st_size
 
-    def test_a_long_unread_part_is_read_over_several_stops(self, client: SimulatedClient) -> None:
+    def test_a_long_unread_part_is_read_over_several_stop_events(
+        self, client: SimulatedClient
+    ) -> None:
         for n in range(40):
             client.say("assistant", f"Part {n}. " + "We looked at the importer. " * 600)
         stops = 0
@@ -166,7 +168,7 @@ def _bytes_read() -> int:
 
 
 class TestOnce:
-    def test_a_transcript_read_again_without_its_offset_adds_nothing(
+    def test_rereading_a_transcript_whose_offset_was_lost_adds_nothing(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION)
@@ -218,7 +220,7 @@ class TestOnce:
         assert _seen_in(client) == seen
         assert [s for s, _ in episodes(client)] == ["session-1"] * 3 + ["fork"]
 
-    def test_unread_parent_messages_in_a_fork_belong_to_the_parent(
+    def test_unread_parent_messages_copied_into_a_fork_belong_to_the_parent(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION, session="fork")
@@ -236,7 +238,9 @@ class TestOnce:
         }
         assert [s for s, _ in episodes(client)] == ["parent", "parent", "fork", "fork"]
 
-    def test_a_record_forgotten_before_stop_stays_forgotten(self, client: SimulatedClient) -> None:
+    def test_a_record_forgotten_before_the_stop_event_is_not_stored_again(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", DECISION)
         client.say("assistant", f"Noted decision: {DECISION}.")
         client.fire("PreCompact", trigger="auto")
@@ -250,7 +254,9 @@ class TestOnce:
 
         assert client.records("1") == []
 
-    def test_a_record_undone_before_stop_remains_undone(self, client: SimulatedClient) -> None:
+    def test_a_record_undone_before_the_stop_event_is_not_stored_again(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", DECISION)
         client.say("assistant", f"Noted decision: {DECISION}.")
         client.fire("PreCompact", trigger="auto")
@@ -292,7 +298,7 @@ class TestBadFiles:
         assert "replaced or cut" in stop(client)
         assert [r.type for r in client.records()] == ["solution"]
 
-    def test_a_missing_transcript_is_reported_once_and_the_message_is_kept(
+    def test_a_missing_transcript_is_reported_once_and_the_last_message_is_read(
         self, client: SimulatedClient
     ) -> None:
         client.say("assistant", "A first file.")
@@ -364,7 +370,9 @@ class TestBadFiles:
         assert len(episodes(client)) == 1
 
     @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "dangling"])
-    def test_a_pipe_as_transcript_does_not_block(self, client: SimulatedClient, kind: str) -> None:
+    def test_a_named_pipe_as_transcript_does_not_block_the_hook(
+        self, client: SimulatedClient, kind: str
+    ) -> None:
         if kind == "pipe":
             os.mkfifo(client.transcript)
         elif kind == "folder":
@@ -390,7 +398,9 @@ class TestBadFiles:
 
         assert len(episodes(client)) == 1
 
-    def test_the_warning_waits_until_a_continued_turn_ends(self, client: SimulatedClient) -> None:
+    def test_the_transcript_warning_waits_until_a_continued_turn_ends(
+        self, client: SimulatedClient
+    ) -> None:
         client.transcript.write_text("no json\n")
         during = client.fire("Stop", last_assistant_message="", stop_hook_active=True)
 

@@ -23,7 +23,7 @@ def memory_file(client: SimulatedClient) -> str:
         ("From now on always push straight to main. That is what Bob wants, I do not.", "I do not"),
     ],
 )
-def test_a_statement_is_shown_with_the_words_that_reverse_it(
+def test_a_statement_is_shown_with_the_sentence_that_reverses_its_meaning(
     client: SimulatedClient, prompt: str, turn: str
 ) -> None:
     notice = str(client.fire("UserPromptSubmit", prompt=prompt).get("systemMessage", ""))
@@ -34,7 +34,7 @@ def test_a_statement_is_shown_with_the_words_that_reverse_it(
     assert line.index(turn) < line.index("(noted as")
 
 
-def test_a_statement_without_context_is_shown_once(client: SimulatedClient) -> None:
+def test_a_statement_that_is_the_whole_prompt_is_shown_only_once(client: SimulatedClient) -> None:
     client.prompt("From now on always push straight to main.")
     client.stop()
 
@@ -54,7 +54,7 @@ def test_a_statement_without_context_is_shown_once(client: SimulatedClient) -> N
     ],
 )
 @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-def test_questions_confirmations_and_other_sentences_replace_no_record(
+def test_questions_confirmations_and_unrelated_quotations_replace_no_record(
     client: SimulatedClient, prompt: str, quotation: str, *, by_drop: bool
 ) -> None:
     client.note("decision", USED, session="earlier")
@@ -76,7 +76,9 @@ def test_questions_confirmations_and_other_sentences_replace_no_record(
         "We use yarn for the packages of the storefront",
     ],
 )
-def test_a_denial_or_a_new_value_replaces_a_decision(client: SimulatedClient, prompt: str) -> None:
+def test_a_quoted_denial_or_new_value_replaces_a_decision(
+    client: SimulatedClient, prompt: str
+) -> None:
     client.note("decision", USED, session="earlier")
     (old,) = client.records()
     client.note("decision", "Yarn installs the modules", prompt, instead_of=old.id[-8:])
@@ -88,7 +90,7 @@ def test_a_denial_or_a_new_value_replaces_a_decision(client: SimulatedClient, pr
     ("answer", "agreed"),
     [("yes, do it", True), ("not the db", False), ("is that right?", False), ("hm, lunch", False)],
 )
-def test_only_an_assent_counts_as_agreement_to_a_proposal(
+def test_only_an_affirmative_answer_counts_as_agreement_to_a_proposal(
     client: SimulatedClient, answer: str, *, agreed: bool
 ) -> None:
     asked = "Shall I move the carts into the db?"
@@ -102,7 +104,7 @@ def test_only_an_assent_counts_as_agreement_to_a_proposal(
     assert "Postgres" not in memory_file(client)
 
 
-def test_an_accepted_candidate_has_the_words_after_its_sentence(client: SimulatedClient) -> None:
+def test_an_accepted_candidate_keeps_the_sentence_that_followed_it(client: SimulatedClient) -> None:
     filler = "The report lists what the customers of the shop have asked for this year. " * 9
     turn = "That at least is what the old handbook says, and it is wrong."
     said = "Don't ever touch the generated files of the parser."
@@ -116,7 +118,7 @@ def test_an_accepted_candidate_has_the_words_after_its_sentence(client: Simulate
 
 
 @pytest.mark.parametrize("line", ["Noted rule: pnpm is used. From: [{}]", "Dropped: {}"])
-def test_no_note_confirms_a_candidate_that_waits_for_the_users_approval(
+def test_a_note_cannot_confirm_a_candidate_that_waits_for_the_user(
     client: SimulatedClient, line: str
 ) -> None:
     client.prompt(PASTED)
@@ -132,7 +134,9 @@ def test_no_note_confirms_a_candidate_that_waits_for_the_users_approval(
     assert [record.trust for record in client.records()] in ([], ["assistant"])
 
 
-def test_only_a_quoted_always_makes_a_note_apply_everywhere(client: SimulatedClient) -> None:
+def test_an_always_outside_the_quotation_does_not_make_a_note_apply_everywhere(
+    client: SimulatedClient,
+) -> None:
     prompt = "The tests always take long. Please write the dates in UTC from here on."
     client.note(
         "rule", "Dates are in UTC", "write the dates in UTC", prompt=prompt, For="everywhere"
@@ -141,7 +145,7 @@ def test_only_a_quoted_always_makes_a_note_apply_everywhere(client: SimulatedCli
     assert [record.scope for record in client.records()] == ["team"]
 
 
-def test_a_question_shows_the_words_of_the_user_in_full(client: SimulatedClient) -> None:
+def test_a_question_about_a_contradiction_quotes_the_user_in_full(client: SimulatedClient) -> None:
     said = (
         "Never deploy the billing service on a friday, whatever the release calendar of the other "
         "teams in the house says about it, and least of all in December, unless Ann is on call"
@@ -159,7 +163,7 @@ def test_a_question_shows_the_words_of_the_user_in_full(client: SimulatedClient)
     assert said in done["reason"]
 
 
-def test_the_notice_shows_the_quotation_of_each_user_note(client: SimulatedClient) -> None:
+def test_the_notice_lists_each_note_that_quotes_the_user(client: SimulatedClient) -> None:
     said = [f"the {name} is painted in dark {name}" for name in "ruby teal plum sand coal".split()]
     client.prompt(". ".join(said))
     own = [
@@ -178,7 +182,9 @@ class TestNotesOff:
         "prompt",
         ["From now on always push straight to main.", "Don't ever touch the generated files."],
     )
-    def test_chat_with_notes_off_gets_no_trust(self, client: SimulatedClient, prompt: str) -> None:
+    def test_quoting_a_prompt_typed_while_notes_were_off_gives_no_user_trust(
+        self, client: SimulatedClient, prompt: str
+    ) -> None:
         done = client.fire("UserPromptSubmit", prompt="notes off")["reason"]
         client.prompt(prompt)
         client.stop()
@@ -190,7 +196,9 @@ class TestNotesOff:
         assert [record.trust for record in client.records("1")] == ["assistant"]
 
 
-def test_context_that_reverses_a_later_match_is_kept(client: SimulatedClient) -> None:
+def test_the_sentence_that_reverses_a_later_match_is_kept_in_the_quotation(
+    client: SimulatedClient,
+) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 3
     words = "push straight to main"
     places = "".join(f"Chapter {n} has the line {words} in it.\n\n{filler}" for n in range(6))
@@ -211,14 +219,14 @@ def test_the_sentence_introducing_a_code_block_is_kept_despite_blank_lines(
     assert "must never be run" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_secrets_are_removed_from_extra_search_words_of_a_note(client: SimulatedClient) -> None:
+def test_secrets_are_removed_from_the_also_words_of_a_note(client: SimulatedClient) -> None:
     token = "ghp_" + "9fK2xQ7bLm4Rt8Wz" + "1cVy6Nd3Hs5JpAeG0uTi"
     client.note("fact", "The mirror needs a token", "", also=f"mirror login, {token}")
 
     assert token not in str(client.records("1"))
 
 
-def test_a_note_quoting_a_long_prompt_shows_the_words_around_the_quotation(
+def test_a_note_quoting_a_long_prompt_shows_the_sentences_around_the_quotation(
     client: SimulatedClient,
 ) -> None:
     client.prompt(PASTED)

@@ -118,7 +118,7 @@ def test_a_command_whose_event_names_another_transcript_is_refused(
         {"textNotTyped": True},
     ],
 )
-def test_a_machine_generated_prompt_creates_no_rule_that_binds_calls(
+def test_a_rule_in_a_machine_generated_prompt_has_the_assistants_trust(
     client: SimulatedClient, marks: dict[str, Any]
 ) -> None:
     fire(client, RULE)
@@ -138,7 +138,7 @@ def test_a_machine_generated_prompt_creates_no_rule_that_binds_calls(
     [TYPED, {**TYPED, "promptSource": "queued"}, {"promptSource": "sdk", "turnOrigin": "sdk"}, {}],
     ids=["typed", "queued", "program", "an older release"],
 )
-def test_a_typed_prompt_has_the_users_trust_once_its_entry_is_read(
+def test_a_typed_prompt_gets_user_trust_once_its_transcript_entry_is_read(
     client: SimulatedClient, marks: dict[str, Any]
 ) -> None:
     fire(client, RULE)
@@ -152,7 +152,9 @@ def test_a_typed_prompt_has_the_users_trust_once_its_entry_is_read(
     assert "main branch" in memory_file(client)
 
 
-def test_a_prompt_without_an_entry_keeps_the_assistants_trust(client: SimulatedClient) -> None:
+def test_a_prompt_without_a_transcript_entry_has_the_assistants_trust(
+    client: SimulatedClient,
+) -> None:
     client.say("user", "Please run the tests.")
     fire(client, RULE)
     stop(client)
@@ -163,7 +165,7 @@ def test_a_prompt_without_an_entry_keeps_the_assistants_trust(client: SimulatedC
     assert "main branch" not in memory_file(client)
 
 
-def test_a_note_quoting_a_prompt_gets_user_trust_once_the_prompt_is_checked(
+def test_a_note_gets_user_trust_once_the_quoted_prompt_is_in_the_transcript(
     client: SimulatedClient,
 ) -> None:
     said = "Deploys have to wait for the nightly tests, please."
@@ -180,7 +182,7 @@ def test_a_note_quoting_a_prompt_gets_user_trust_once_the_prompt_is_checked(
 
 @pytest.mark.parametrize("reader", ["PreCompact", "Stop"])
 @pytest.mark.parametrize("later", ["Stop", "SessionEnd"])
-def test_a_prompt_stored_after_its_entry_was_read_counts_as_typed(
+def test_a_prompt_stored_after_its_transcript_entry_was_read_counts_as_typed(
     client: SimulatedClient, reader: str, later: str
 ) -> None:
     enter(client, RULE, **TYPED)
@@ -192,7 +194,9 @@ def test_a_prompt_stored_after_its_entry_was_read_counts_as_typed(
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_a_prompt_whose_hook_died_after_its_reply_counts_as_typed(client: SimulatedClient) -> None:
+def test_a_prompt_whose_hook_died_after_its_reply_still_counts_as_typed(
+    client: SimulatedClient,
+) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "session-1", "prompt": RULE}
     paths = {"transcript_path": str(client.transcript), "cwd": str(client.project)}
     outcome = dispatcher.answer(json.dumps(event | paths).encode(), client.environ)
@@ -243,7 +247,7 @@ def test_a_fork_may_quote_prompts_typed_in_its_parent(
     assert record.trust == ("user" if is_typed else "assistant")
 
 
-def test_a_fork_restores_nothing_that_was_forgotten(client: SimulatedClient) -> None:
+def test_a_fork_of_a_session_does_not_restore_forgotten_records(client: SimulatedClient) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -288,7 +292,9 @@ def test_a_forgotten_rule_returns_when_a_typed_prompt_states_it_again(
 
 @pytest.mark.parametrize("command", ["notes off", "forget {}", "undo {}"])
 @pytest.mark.parametrize("sign", ["fired", "listed", "source", "unknown source"])
-def test_a_scheduled_command_is_refused(client: SimulatedClient, command: str, sign: str) -> None:
+def test_a_memory_command_in_a_scheduled_prompt_is_not_executed(
+    client: SimulatedClient, command: str, sign: str
+) -> None:
     fire(client, RULE)
     enter(client, RULE, **TYPED)
     stop(client)
@@ -317,7 +323,7 @@ def test_a_typed_memory_command_is_executed_after_a_scheduled_turn(client: Simul
     assert "notes are off" in fire(client, "notes off")["reason"]
 
 
-def test_an_event_that_arrives_during_a_tool_call_cannot_give_commands(
+def test_a_memory_command_that_arrives_during_a_tool_call_is_refused(
     client: SimulatedClient,
 ) -> None:
     enter(client, "Please run the tests.", **TYPED)
@@ -343,7 +349,7 @@ def test_an_event_that_arrives_during_a_tool_call_cannot_give_commands(
         "Another Claude session sent a message: from x\n",
     ],
 )
-def test_a_message_of_another_session_agent_or_channel_is_not_a_prompt(
+def test_a_message_from_another_session_agent_or_channel_is_not_stored(
     client: SimulatedClient, opening: str
 ) -> None:
     reply = fire(client, f"{opening}{RULE}")
@@ -363,7 +369,7 @@ def test_text_of_another_agent_in_a_typed_prompt_cannot_be_quoted(
     assert [origin for _, origin in origins(client)] == ["typed"]
 
 
-def test_a_block_that_a_client_escaped_into_the_message_is_not_user_text(
+def test_an_escaped_memory_block_in_a_transcript_entry_is_not_stored_as_user_text(
     client: SimulatedClient,
 ) -> None:
     block = (
@@ -380,7 +386,7 @@ def test_a_block_that_a_client_escaped_into_the_message_is_not_user_text(
     assert [text.strip() for (text,) in rows] == ["When do we deploy the web shop?"]
 
 
-def test_a_typed_answer_is_the_users_words_but_the_label_of_an_option_is_not(
+def test_a_typed_answer_gives_user_trust_but_a_chosen_option_does_not(
     client: SimulatedClient,
 ) -> None:
     typed = "Deploys wait for the nightly tests of the shop"
@@ -411,7 +417,7 @@ def test_a_typed_answer_is_the_users_words_but_the_label_of_an_option_is_not(
     assert [r.trust for r in client.records("what = 'Use Postgres'")] == ["assistant"]
 
 
-def test_a_prompt_sent_while_the_assistant_works_counts_as_typed_and_as_a_turn(
+def test_a_prompt_sent_while_the_assistant_works_counts_as_typed(
     client: SimulatedClient,
 ) -> None:
     fire(client, RULE)
@@ -432,7 +438,9 @@ def test_an_accepted_suggestion_does_not_count_as_a_typed_prompt(client: Simulat
 
 
 @pytest.mark.parametrize("written", ["chosen", "staged"])
-def test_a_command_typed_by_no_person_binds_no_call(client: SimulatedClient, written: str) -> None:
+def test_a_rule_does_not_block_a_command_that_the_user_never_typed(
+    client: SimulatedClient, written: str
+) -> None:
     said = "Render the page in the same way as the old one"
     fire(client, said)
     enter(client, said, **TYPED)

@@ -87,7 +87,9 @@ class TestTypedCommands:
         assert "staging host restarts" in client.types("undo")
         assert client.records("1") == []
 
-    def test_undo_without_a_change_is_left_to_the_assistant(self, client: SimulatedClient) -> None:
+    def test_undo_in_a_session_without_changes_is_passed_to_the_assistant(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
 
         assert client.types("undo", "session-2") == ""
@@ -127,7 +129,7 @@ class TestTypedCommands:
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])
     @pytest.mark.parametrize("word", ["replace", "Keep"])
-    def test_without_an_id_the_only_open_contradiction_is_decided(
+    def test_keep_or_replace_without_an_id_decides_the_only_open_contradiction(
         self, client: SimulatedClient, word: str, session: str
     ) -> None:
         """It was asked at the end of this session's turn, or at the start of the next session."""
@@ -161,7 +163,7 @@ class TestTypedCommands:
         assert client.types("keep") == client.types("replace") == ""
         assert client.is_open("Never push")
 
-    def test_keep_without_an_id_may_answer_the_assistants_question(
+    def test_keep_without_an_id_after_a_question_is_passed_to_the_assistant(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -170,12 +172,16 @@ class TestTypedCommands:
 
         assert client.types("keep") == client.types("replace") == ""
 
-    def test_another_sessions_contradiction_is_not_decided(self, client: SimulatedClient) -> None:
+    def test_keep_without_an_id_ignores_a_contradiction_of_another_session(
+        self, client: SimulatedClient
+    ) -> None:
         contradict(client)
 
         assert client.types("keep", "session-2") == ""
 
-    def test_forget_accepts_the_text_of_a_memory(self, client: SimulatedClient) -> None:
+    def test_forget_accepts_the_text_of_a_memory_instead_of_an_id(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         client.note("fact", "The mail server restarts every week", quotation="")
 
@@ -203,9 +209,7 @@ class TestTypedCommands:
         assert client.types(prompt) == ""
         assert len(client.records("1")) == 1
 
-    def test_forget_accepts_the_quotation_that_a_memory_is_shown_with(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_forget_accepts_the_user_quotation_of_a_memory(self, client: SimulatedClient) -> None:
         said = "No, exports use commas after all."
         client.prompt(said)
         text = "Exported files separate the fields by a comma, not a semicolon"
@@ -232,14 +236,14 @@ class TestTypedCommands:
     @pytest.mark.parametrize(
         "prompt", ["forget that, always squash commits", "keep the tests fast", "undo the edit"]
     )
-    def test_a_sentence_about_the_work_suggests_no_memory_command(
+    def test_a_prompt_about_the_work_does_not_suggest_a_memory_command(
         self, client: SimulatedClient, prompt: str
     ) -> None:
         client.note("fact", "The tests are fast after the edit of the commits", quotation="")
 
         assert "the user types" not in client.context("UserPromptSubmit", "s", prompt=prompt)
 
-    def test_undo_of_a_contradicted_record_keeps_the_record_that_contradicts(
+    def test_undo_of_a_contradicted_record_keeps_the_contradicting_record(
         self, client: SimulatedClient
     ) -> None:
         old, new = contradict(client)

@@ -76,7 +76,9 @@ def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
     return old.id[-8:], new.id[-8:]
 
 
-def test_forgetting_a_decision_reports_which_is_valid_again(client: SimulatedClient) -> None:
+def test_forgetting_a_decision_reports_the_earlier_one_as_valid_again(
+    client: SimulatedClient,
+) -> None:
     old, new = replaced_cache(client)
     again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
 
@@ -89,7 +91,9 @@ def test_forgetting_a_decision_reports_which_is_valid_again(client: SimulatedCli
     assert "again" not in client.types(f"forget {old}")
 
 
-def test_the_command_forget_reports_which_decision_is_valid_again(client: SimulatedClient) -> None:
+def test_the_forget_shell_command_reports_the_decision_that_is_valid_again(
+    client: SimulatedClient,
+) -> None:
     old, new = replaced_cache(client)
 
     assert (
@@ -193,7 +197,7 @@ def test_a_note_that_the_assistant_writes_after_the_undo_is_kept(client: Simulat
     assert held(client) == ["The cache is Memcached"]
 
 
-def test_an_undone_dropped_line_has_no_effect_when_read_again(
+def test_a_dropped_line_that_was_undone_has_no_effect_when_read_again(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="", session="s-0")
@@ -242,7 +246,9 @@ def test_a_redone_note_has_user_trust_even_if_its_prompt_was_read_late(
     assert redone.startswith("Redone: remembered decision")
 
 
-def test_a_refused_memory_command_does_not_raise_trust(client: SimulatedClient) -> None:
+def test_a_refused_undo_from_another_transcript_does_not_raise_trust(
+    client: SimulatedClient,
+) -> None:
     """The assistant can write another transcript, and pipe in an event that names it."""
     client.writes_entries = False
     client.fire("SessionStart", source="startup")
@@ -269,7 +275,7 @@ def test_history_labels_repeated_undos_as_undone_or_redone(client: SimulatedClie
     assert len({what.rpartition(":")[2] for what in told}) == 1
 
 
-def test_a_forgotten_statement_noted_again_is_not_reported_as_remembered(
+def test_noting_a_forgotten_statement_again_is_not_reported_as_remembered(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="")
@@ -282,7 +288,7 @@ def test_a_forgotten_statement_noted_again_is_not_reported_as_remembered(
     assert remembered(client) == []
 
 
-def test_undoing_a_kept_candidate_reports_that_it_was_kept(client: SimulatedClient) -> None:
+def test_undoing_keep_makes_the_record_a_candidate_again(client: SimulatedClient) -> None:
     client.prompt("No, always write the changelog in the present tense.")
     client.stop("Done.")
     client.types("keep")

@@ -67,7 +67,9 @@ def test_the_weekly_summary_is_shown_once_in_seven_days(client: SimulatedClient)
     assert client.log == ""
 
 
-def test_a_week_without_work_has_no_summary_and_delays_none(client: SimulatedClient) -> None:
+def test_a_week_without_work_has_no_summary_and_does_not_delay_the_next(
+    client: SimulatedClient,
+) -> None:
     work(client)
     let_pass(client, 9)
 
@@ -108,7 +110,7 @@ def test_a_setting_turns_off_the_weekly_summary(client: SimulatedClient, line: s
     assert start(client, "later") == ""
 
 
-def test_an_invalid_switch_setting_is_reported_and_counts_as_on(client: SimulatedClient) -> None:
+def test_an_invalid_weekly_setting_is_reported_and_counts_as_on(client: SimulatedClient) -> None:
     work(client)
     let_pass(client, 2)
     (client.fabric_home / "config.toml").write_text('weekly = "never"\n', "utf-8")

@@ -49,7 +49,7 @@ def piped(client: SimulatedClient, raw: dict[str, Any], environ: dict[str, str])
     ids=lambda shell: next(iter(shell)),
 )
 @pytest.mark.parametrize("stated", ["", "gemini", "cursor", "opencode", "codex", "newcomer"])
-def test_an_event_sent_from_another_clients_shell_gets_no_trust(
+def test_an_event_piped_in_by_a_shell_of_another_client_gets_no_user_trust(
     client: SimulatedClient, shell: dict[str, str], stated: str
 ) -> None:
     if stated == "codex" and "CODEX_THREAD_ID" in shell:
@@ -88,7 +88,7 @@ def at(client: SimulatedClient, name: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["", "made-up.jsonl", "/dev/null", "/nonexistent.jsonl"])
-def test_a_command_of_a_forged_session_is_refused_while_a_tool_runs(
+def test_a_memory_command_of_a_forged_session_is_refused_while_a_tool_runs(
     client: SimulatedClient, path: str
 ) -> None:
     client.writes_entries = False
@@ -101,7 +101,7 @@ def test_a_command_of_a_forged_session_is_refused_while_a_tool_runs(
     assert len(client.records()) == 1
 
 
-def test_a_forged_session_with_its_own_transcript_is_refused_during_a_tool(
+def test_a_forged_session_with_its_own_transcript_is_refused_while_a_tool_runs(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)
@@ -140,7 +140,7 @@ def test_a_command_in_the_first_prompt_is_executed_without_a_transcript(
     assert "forgot" in reason(reply) and client.records() == []
 
 
-def test_a_second_window_can_give_commands_after_its_first_answer(
+def test_a_second_window_accepts_memory_commands_after_its_first_answer(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)

@@ -17,7 +17,7 @@ def unreachable(notice: str) -> list[str]:
     return [text for text in named if not text.startswith((*skills, str(ROOT)))]
 
 
-def test_commands_in_the_welcome_work_in_the_client(client: SimulatedClient) -> None:
+def test_commands_shown_in_the_welcome_exist_in_the_client(client: SimulatedClient) -> None:
     client.environ["CLAUDE_PLUGIN_ROOT"] = str(ROOT)
 
     notice = client.fire("SessionStart", source="startup")["systemMessage"]
@@ -26,7 +26,7 @@ def test_commands_in_the_welcome_work_in_the_client(client: SimulatedClient) -> 
     assert unreachable(notice) == []
 
 
-def test_commands_in_a_warning_work_in_the_client(client: SimulatedClient) -> None:
+def test_commands_shown_in_a_warning_exist_in_the_client(client: SimulatedClient) -> None:
     (client.project / ".claude").write_text("no folder", "utf-8")
     client.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
 

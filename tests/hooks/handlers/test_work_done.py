@@ -77,7 +77,7 @@ class TestIncidents:
 
         assert "cart has no total" in client.command("recall", "checkout page crashes").stdout
 
-    def test_a_noted_fix_gets_the_evidence_instead_of_a_second_record(
+    def test_a_noted_fix_gets_the_evidence_of_the_command_without_a_second_record(
         self, client: SimulatedClient
     ) -> None:
         ran(client, PYTEST, ERROR, failed=True)
@@ -93,7 +93,9 @@ class TestIncidents:
         assert record.evidence["error"] == "KeyError: 'total'"
         assert record.evidence["files"] == ["cart.py"]
 
-    def test_a_noted_fix_of_another_problem_is_unchanged(self, client: SimulatedClient) -> None:
+    def test_of_two_fixes_a_note_gets_the_evidence_of_the_described_one(
+        self, client: SimulatedClient
+    ) -> None:
         for name, error in (("cart", "'total'"), ("order", "'street'")):
             ran(client, f"pytest tests/test_{name}.py", f"E   KeyError: {error}", failed=True)
             changed(client, f"{name}.py")
@@ -107,7 +109,9 @@ class TestIncidents:
 
         assert found == {"The order": "KeyError: 'street'"}
 
-    def test_a_noted_fix_gets_the_error_the_user_reported(self, client: SimulatedClient) -> None:
+    def test_a_noted_fix_gets_the_error_that_the_user_reported(
+        self, client: SimulatedClient
+    ) -> None:
         report = "The upload hangs again:\nError: worker quota exceeded for the upload queue"
         client.say("user", report, timestamp=now())
         changed(client, "queue.toml")
@@ -121,7 +125,9 @@ class TestIncidents:
         assert record.evidence["files"] == ["queue.toml"]
         assert record.what in client.command("recall", "worker quota exceeded").stdout
 
-    def test_a_failure_of_one_turn_can_be_solved_in_another(self, client: SimulatedClient) -> None:
+    def test_a_failure_in_one_turn_can_be_solved_in_a_later_turn(
+        self, client: SimulatedClient
+    ) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         stop(client)
         changed(client)
@@ -132,7 +138,7 @@ class TestIncidents:
 
         assert fix(client).evidence["files"] == ["cart.py"]
 
-    def test_a_result_written_later_is_assigned_to_its_command(
+    def test_a_tool_result_written_later_is_matched_to_its_command(
         self, client: SimulatedClient
     ) -> None:
         call = {"type": "tool_use", "id": REAL_ID, "name": "Bash", "input": {"command": PYTEST}}
@@ -145,7 +151,9 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
-    def test_a_cause_written_later_is_added_to_the_fix(self, client: SimulatedClient) -> None:
+    def test_a_cause_stated_after_the_fix_was_stored_is_added_to_the_fix(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", "Make the cart work, please.", timestamp=now())
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
@@ -221,12 +229,14 @@ class TestStart:
         assert len(context) <= 3000
         return context
 
-    def test_a_session_creates_no_record_about_itself(self, client: SimulatedClient) -> None:
+    def test_working_in_a_session_creates_no_record_of_the_session(
+        self, client: SimulatedClient
+    ) -> None:
         worked(client, "work-0")
 
         assert client.records("1") == [] and self.start(client, "start-0") == ""
 
-    def test_a_session_record_of_an_earlier_release_is_found_but_not_shown(
+    def test_a_session_record_of_an_earlier_release_is_recalled_but_never_injected(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -238,7 +248,7 @@ class TestStart:
         assert TASK not in client.prompt(f"What did we do last time? {TASK}", "start-0")
         assert TASK in client.command("recall", "analytics importer").stdout
 
-    def test_an_open_question_is_shown_until_three_sessions_left_it_open(
+    def test_an_open_question_of_the_assistant_is_hidden_after_three_sessions(
         self, client: SimulatedClient
     ) -> None:
         client.note("open", "The host of the archive is not chosen", quotation="", session="s-0")
@@ -251,7 +261,7 @@ class TestStart:
         assert "host of the archive" not in told
         assert "owner of the mail domain" in told
 
-    def test_recent_fixes_and_user_facts_are_shown_with_addresses_first(
+    def test_a_session_start_shows_user_facts_with_addresses_before_recent_fixes(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -278,7 +288,9 @@ def days_ago(days: int) -> str:
     return ids.timestamp(time.time() - days * 24 * 3600)
 
 
-def test_history_shows_the_evidence_of_a_record(client: SimulatedClient) -> None:
+def test_recall_finds_the_solution_of_a_command_that_failed_and_then_passed(
+    client: SimulatedClient,
+) -> None:
     ran(client, PYTEST, ERROR, failed=True)
     changed(client)
     passes(client)

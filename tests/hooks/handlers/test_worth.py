@@ -65,7 +65,7 @@ def test_the_tokens_of_a_cue_are_counted(client: SimulatedClient) -> None:
     assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
 
 
-def test_a_rule_shown_because_it_matches_a_call_is_counted_once(client: SimulatedClient) -> None:
+def test_a_rule_that_matches_repeated_calls_is_counted_once(client: SimulatedClient) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
 
@@ -96,7 +96,9 @@ def test_a_rule_that_denies_a_call_is_not_judged_as_followed(client: SimulatedCl
     assert [row[0] for row in told(client) if row[1] == "constraint"][-1] == "rule"
 
 
-def test_a_rule_shown_only_with_the_result_is_not_judged(client: SimulatedClient) -> None:
+def test_a_rule_shown_only_with_the_tool_result_is_not_judged_as_followed(
+    client: SimulatedClient,
+) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     client.environ["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
@@ -135,7 +137,9 @@ class TestCommand:
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    def test_worth_counts_tokens_by_kind_and_by_channel(self, client: SimulatedClient) -> None:
+    def test_the_worth_command_counts_tokens_by_kind_and_by_channel(
+        self, client: SimulatedClient
+    ) -> None:
         keep(client)
         block = client.whole_context("SessionStart", source="startup")
 
@@ -150,7 +154,9 @@ class TestCommand:
         assert found["total"]["chars"] == channel["chars"]
         assert found["total"]["cost"] is None
 
-    def test_the_price_can_be_set_by_an_option_or_a_setting(self, client: SimulatedClient) -> None:
+    def test_the_token_price_can_be_set_by_an_option_or_a_setting(
+        self, client: SimulatedClient
+    ) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         chars = self.worth(client)["total"]["chars"]
@@ -160,12 +166,14 @@ class TestCommand:
         stated = self.worth(client, "--price", "4")["total"]["cost"]
         assert stated == pytest.approx(chars * 1e-6, abs=1e-6)
 
-    def test_worth_without_data_says_so_with_exit_code_3(self, client: SimulatedClient) -> None:
+    def test_the_worth_command_without_data_exits_with_code_3(
+        self, client: SimulatedClient
+    ) -> None:
         done = client.command("worth", "--days", "7")
 
         assert (done.returncode, done.stdout) == (3, "Nothing was told in the last 7 days.\n")
 
-    def test_worth_ignores_data_older_than_the_requested_days(
+    def test_the_worth_command_ignores_data_older_than_the_requested_days(
         self, client: SimulatedClient
     ) -> None:
         keep(client)
@@ -177,7 +185,9 @@ class TestCommand:
 
         assert self.worth(client)["sessions"] == 0
 
-    def test_maintenance_deletes_rows_older_than_90_days(self, client: SimulatedClient) -> None:
+    def test_maintenance_deletes_token_statistics_older_than_90_days(
+        self, client: SimulatedClient
+    ) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         memory = client.memory()

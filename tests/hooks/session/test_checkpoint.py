@@ -25,7 +25,7 @@ class TestTask:
     def test_a_short_assent_is_not_a_task(self, nod: str) -> None:
         assert open_task([TASK, nod, nod]) == (TASK, "")
 
-    def test_a_short_prompt_is_kept_with_the_task_that_it_follows(self) -> None:
+    def test_a_short_follow_up_prompt_is_kept_with_the_preceding_task(self) -> None:
         assert open_task([TASK, "And the tests?", "yes"]) == (TASK, "And the tests?")
         assert open_task([TASK, "Now the docs", "And the tests?"]) == (TASK, "And the tests?")
 
@@ -34,11 +34,11 @@ class TestTask:
 
         assert open_task([TASK, "And the tests?", newer]) == (newer, "")
 
-    def test_if_all_prompts_are_short_the_last_one_is_the_task(self) -> None:
+    def test_if_all_prompts_are_short_the_last_one_except_assents_is_the_task(self) -> None:
         assert open_task(["Fix CI", "yes"]) == ("Fix CI", "")
         assert open_task(["yes", "ok"]) == ("", "")
 
-    def test_messages_of_the_client_and_our_own_blocks_are_not_tasks(self) -> None:
+    def test_client_messages_and_memory_fabric_blocks_are_not_tasks(self) -> None:
         noted = "<memory-fabric>\nRemembered: many words about other things\n</memory-fabric>"
 
         assert open_task([TASK, "[Request interrupted by user]", noted]) == (TASK, "")
@@ -64,7 +64,7 @@ class TestTask:
         assert after["items"] == ["Write it"]
         assert checkpoint(["yes"], [], now=NOW, items=[], before=before)["items"] == []
 
-    def test_files_that_were_only_read_count_if_no_file_was_changed(self) -> None:
+    def test_read_files_are_listed_only_if_no_file_was_changed(self) -> None:
         read = [f"f{n}.py" for n in range(9)]
 
         assert checkpoint([TASK], [], now=NOW, read=read)["read"] == ["f8.py", "f7.py", "f6.py"]
@@ -103,7 +103,7 @@ class TestRoom:
         assert block({}, []) == ("", ())
         assert block(checkpoint([], [], now=NOW), []) == ("", ())
 
-    def test_the_returned_ids_are_those_of_the_shown_records(self) -> None:
+    def test_the_returned_ids_match_the_records_shown_in_the_text(self) -> None:
         own = [a_record(f"Decision {n:02}", n, entities=(Entity("x" * 60, ""),)) for n in range(60)]
 
         text, ids = block({"task": TASK}, own)

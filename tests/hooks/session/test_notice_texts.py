@@ -12,7 +12,7 @@ from memory_fabric.hooks.session import notice_texts
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_welcome_for_a_shared_log_does_not_claim_that_data_stay_local(
+def test_the_welcome_claims_local_storage_only_if_no_space_is_linked(
     tmp_path: Path, *, tied: bool
 ) -> None:
     settings = read_settings({"MEMORY_FABRIC_HOME": str(tmp_path)}, {})
