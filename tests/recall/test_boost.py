@@ -10,7 +10,7 @@ USES = Relation("cursor-pagination", "uses", "PostgreSQL")
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 
 
-def test_br4_a_hit_that_mentions_another_entity_is_boosted_and_gets_its_relations() -> None:
+def test_br4_a_hit_mentioning_an_entity_is_boosted_and_gets_the_entitys_relations() -> None:
     hit = a_hit("Lists need PostgreSQL 15", relevance=0.5)
 
     [raised] = boost([hit], {"PostgreSQL": (USES,)}, 1.2)
@@ -27,13 +27,13 @@ def test_br4_boosted_relevance_is_capped_at_1() -> None:
     assert raised.relevance == 1.0
 
 
-def test_br4_variants_of_a_name_are_recognised() -> None:
+def test_br4_spelling_variants_of_an_entity_name_are_recognised() -> None:
     [raised] = boost([a_hit("use cursor pagination")], {"cursor-pagination": (USES,)})
 
     assert raised.metadata["cross_referenced"] is True
 
 
-def test_br4_a_records_own_entities_boost_it_only_with_relations_from_elsewhere() -> None:
+def test_br4_own_entities_boost_a_record_only_by_relations_of_other_records() -> None:
     own = a_hit("Use cursors", entities=("cursor-pagination",), metadata={"relations": [[*USES]]})
     around = {"cursor-pagination": (USES,)}
 
@@ -63,7 +63,7 @@ def test_an_entity_without_relations_does_not_change_a_hit() -> None:
     assert boost([hit], {"Ada": ()}) == [hit]
 
 
-def test_a_hit_gets_only_a_few_relations_of_an_entity_with_many() -> None:
+def test_a_hit_gets_only_a_few_of_the_many_relations_of_an_entity() -> None:
     many = tuple(Relation("Redis", "used_by", f"service-{i}") for i in range(50))
 
     [raised] = boost([a_hit("on Redis")], {"Redis": many})

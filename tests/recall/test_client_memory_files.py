@@ -43,7 +43,7 @@ def native_texts(answer: Answer) -> list[str]:
     return [hit.text for hit in answer.hits if hit.source == "native"]
 
 
-def test_r2_native_notes_are_found_beside_records(memory: Memory) -> None:
+def test_r2_notes_in_client_memory_files_are_found_in_addition_to_records(memory: Memory) -> None:
     remember(memory, "Deploys wait for the smoke test")
     put(memory, "# Shop\n\n- Deploys go through Argo\n- Shoes are sold in pairs\n")
 
@@ -55,7 +55,7 @@ def test_r2_native_notes_are_found_beside_records(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("question", ["deploying shoes?", "k8s", '"in pairs"', "the rollout"])
-def test_a_note_is_found_by_stems_spellings_phrases_and_similar_words(
+def test_a_native_note_is_found_by_stems_spellings_phrases_and_synonyms(
     memory: Memory, question: str
 ) -> None:
     put(memory, "- Deploys of shoes go out in pairs, by Kubernetes\n- Socks do not\n")
@@ -125,7 +125,7 @@ def test_an_old_native_note_is_marked_as_stale(memory: Memory) -> None:
     assert hit.timestamp.startswith("2025-06-01") and hit.metadata["stale"]
 
 
-def test_an_unreadable_note_is_reported_and_the_others_are_found(memory: Memory) -> None:
+def test_an_unreadable_note_file_is_reported_and_other_notes_are_found(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo\n")
     (notes_of(memory).parent / "latin.md").write_bytes(b"caf\xe9")
 
@@ -136,7 +136,9 @@ def test_an_unreadable_note_is_reported_and_the_others_are_found(memory: Memory)
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_notes_of_the_client_do_not_replace_a_missing_graph(tmp_path: Path, memory: Memory) -> None:
+def test_native_notes_are_not_returned_if_the_graph_is_unreadable(
+    tmp_path: Path, memory: Memory
+) -> None:
     remember(memory, "Pagination uses opaque cursors")
     put(memory, "- Deploys go through Argo\n")
     memory.close()

@@ -47,13 +47,13 @@ def test_br3_only_texts_above_the_similarity_threshold_are_merged() -> None:
     assert len(dedupe(four_of_five, 0.79)) == 1
 
 
-def test_br3_hits_of_two_authors_validate_each_other() -> None:
+def test_br3_equal_hits_of_two_authors_validate_each_other() -> None:
     [hit] = dedupe(twins(session="s1", author="bob"))
 
     assert hit.metadata["cross_validated"] is True
 
 
-def test_br3_two_hits_of_one_session_validate_each_other_but_not_a_record_and_its_turn() -> None:
+def test_br3_two_records_of_one_session_validate_each_other_unlike_record_and_turn() -> None:
     first, second = twins(session="s1", author="ada")
 
     [hit] = dedupe([first, second])
@@ -63,7 +63,7 @@ def test_br3_two_hits_of_one_session_validate_each_other_but_not_a_record_and_it
     assert "cross_validated" not in record.metadata
 
 
-def test_br3_a_lower_threshold_merges_texts_that_add_words_and_names() -> None:
+def test_br3_a_lower_threshold_merges_texts_that_differ_in_words_and_names() -> None:
     first = a_hit("Imports run in batches with Celery", id="record:1", entities=("Celery",))
     second = a_hit("Imports run in batches at night", id="record:2")
     denied = a_hit("Imports never run in batches at night", id="record:3")
@@ -108,7 +108,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_are_not_merged() -> None:
     assert len(dedupe(hits, 0.5)) == 3
 
 
-def test_texts_that_differ_in_must_and_should_are_merged_unlike_must_and_may() -> None:
+def test_texts_differing_only_in_must_or_should_are_merged_unlike_must_or_may() -> None:
     text = (
         "The gateway must check the signature of each webhook against the key of the tenant, and "
         "log a refused one with its address and time for the support team"

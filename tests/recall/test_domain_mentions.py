@@ -37,7 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("in the ops domain", "ops", ""),
     ],
 )
-def test_br19_a_known_domain_named_in_the_question_becomes_a_filter(
+def test_br19_a_known_domain_mentioned_in_a_question_becomes_a_filter(
     memory: Memory, text: str, domain: str, rest: str
 ) -> None:
     found = named(text, memory)
@@ -78,11 +78,13 @@ def test_br19_a_known_domain_named_in_the_question_becomes_a_filter(
         "in the ops domain" + " x" * MAX_CHARS,
     ],
 )
-def test_br19_an_unclear_or_negated_domain_mention_is_no_filter(memory: Memory, text: str) -> None:
+def test_br19_an_unclear_or_negated_mention_of_a_domain_is_not_a_filter(
+    memory: Memory, text: str
+) -> None:
     assert named(text, memory) is None
 
 
-def test_an_answer_limited_to_a_mentioned_domain_says_how_to_search_all(
+def test_an_answer_limited_to_a_mentioned_domain_says_how_to_search_all_domains(
     memory: Memory,
 ) -> None:
     answer = Fabric(memory, NOW).recall("naming rules in the code_reviewer domain")
@@ -102,7 +104,7 @@ def test_a_domain_filter_wins_over_a_domain_named_in_the_question(memory: Memory
     assert answer.notes == ()
 
 
-def test_a_mentioned_domain_without_a_match_is_reported_and_no_other_is_searched(
+def test_a_mentioned_domain_without_a_match_returns_no_hits_of_other_domains(
     memory: Memory,
 ) -> None:
     answer = Fabric(memory, NOW).recall("kubernetes in the code_reviewer domain")
@@ -111,7 +113,7 @@ def test_a_mentioned_domain_without_a_match_is_reported_and_no_other_is_searched
     assert answer.notes[0] == "nothing was found under the filter (expert_domain=code_reviewer)"
 
 
-def test_a_prompt_that_mentions_a_domain_gets_its_memories_with_a_label(
+def test_a_prompt_that_mentions_a_domain_gets_labelled_memories_of_that_domain(
     memory: Memory,
 ) -> None:
     given = Fabric(memory, NOW).inject_for_prompt("Which naming rules apply in the ops domain?")

@@ -47,7 +47,7 @@ def test_explain_returns_the_same_hits_as_recall(fabric: Fabric) -> None:
     assert all("parts" not in hit.metadata for hit in plain.hits)
 
 
-def test_explain_says_for_each_hit_if_a_prompt_would_get_it(fabric: Fabric) -> None:
+def test_explain_shows_for_each_hit_whether_a_prompt_would_receive_it(fabric: Fabric) -> None:
     question = "redis sessions expiry policy"
     told = explain(fabric, question, limit=10)
 
@@ -60,7 +60,7 @@ def test_explain_says_for_each_hit_if_a_prompt_would_get_it(fabric: Fabric) -> N
     assert over.metadata["score_parts"]["times"] == 0.5
 
 
-def test_explain_says_if_nothing_is_injected_because_all_was_seen(
+def test_explain_reports_if_all_hits_were_already_shown_to_the_session(
     fabric: Fabric,
 ) -> None:
     question = "redis sessions expiry policy"
@@ -83,7 +83,9 @@ def test_explain_says_if_nothing_is_injected_because_all_was_seen(
         ("\n".join(f"2026-01-01 10:00:0{n} ERROR redis {{}}" for n in range(9)), A_PASTE),
     ],
 )
-def test_every_empty_injection_has_a_reason(fabric: Fabric, text: str, reason: str) -> None:
+def test_explain_gives_a_reason_for_every_empty_injection(
+    fabric: Fabric, text: str, reason: str
+) -> None:
     told = explain(fabric, text, limit=10)
 
     assert told.silence == reason
@@ -104,7 +106,7 @@ def test_explain_does_not_claim_no_match_if_only_past_turns_match(
     assert told.answer.hits and told.silence == NOTHING_ABOVE
 
 
-def test_a_phrase_without_a_match_is_searched_by_its_words_with_a_notice(
+def test_for_a_phrase_without_a_match_its_words_are_searched_with_a_notice(
     fabric: Fabric,
 ) -> None:
     answer = fabric.recall('why "sessions redis"?')

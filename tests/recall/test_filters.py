@@ -54,7 +54,9 @@ def test_several_values_of_a_filter_are_alternatives(fabric: Fabric) -> None:
     assert len(texts(fabric, "name", domain=["Code Reviewer"])) == 2
 
 
-def test_untagged_records_match_the_filter_for_their_own_project(fabric: Fabric) -> None:
+def test_records_without_a_project_tag_match_a_filter_for_the_current_project(
+    fabric: Fabric,
+) -> None:
     assert len(texts(fabric, "name", project="PROJECT")) == 2
     assert texts(fabric, "name", project="other") == []
 
@@ -75,7 +77,7 @@ def test_untagged_records_match_the_filter_for_their_own_project(fabric: Fabric)
         ({"before": ["2026-01-01"]}, "metadata_filters.before"),
     ],
 )
-def test_br19_an_unusable_filter_is_an_error_that_names_the_filter(
+def test_br19_an_unusable_filter_raises_an_error_that_mentions_the_filter(
     given: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(BadInput, match=named) as caught:
@@ -93,7 +95,7 @@ def test_filters_in_a_question_and_beside_the_question_must_both_match(fabric: F
     ]
 
 
-def test_filters_that_exclude_each_other_find_nothing_and_say_why(fabric: Fabric) -> None:
+def test_mutually_exclusive_filters_return_no_hits_and_a_reason(fabric: Fabric) -> None:
     answer = fabric.recall("name domain:general", filters=Filters(domains=("code_reviewer",)))
 
     assert answer.hits == ()
@@ -103,7 +105,7 @@ def test_filters_that_exclude_each_other_find_nothing_and_say_why(fabric: Fabric
     )
 
 
-def test_a_time_filter_that_ends_before_its_beginning_is_noted_in_the_answer(
+def test_a_time_filter_that_ends_before_it_begins_is_reported_in_the_answer(
     fabric: Fabric,
 ) -> None:
     answer = fabric.recall("name since:2026-03-01 before:2026-01-01")
@@ -139,7 +141,7 @@ def test_a_negated_filter_is_reported_as_unsupported(fabric: Fabric) -> None:
     )
 
 
-def test_answers_for_a_reader_of_one_domain_have_its_label(fabric: Fabric) -> None:
+def test_answers_limited_to_one_domain_are_labelled_with_that_domain(fabric: Fabric) -> None:
     inside = Fabric(within(fabric.memory, ("general",)), NOW)
 
     told = answer_as_json(inside.recall("name"))

@@ -54,14 +54,14 @@ def test_a_prompt_that_only_greets_or_agrees_gets_no_memory(text: str) -> None:
     assert above_floor([a_match("Redis", "redis", coverage=1.0)], query) == []
 
 
-def test_a_prompt_about_the_subject_of_a_memory_gets_it() -> None:
+def test_a_memory_on_the_subject_of_the_prompt_is_injected() -> None:
     query = prompt("Implement pagination for the users endpoint")
     hit = a_match("Use cursor pagination for endpoints", "pagination", "endpoint", coverage=0.7)
 
     assert above_floor([hit], query) == [hit]
 
 
-def test_one_common_word_shared_with_a_memory_is_not_enough() -> None:
+def test_a_memory_sharing_only_one_common_word_with_the_prompt_is_not_injected() -> None:
     query = prompt("set the window title of the editor")
 
     assert (
@@ -102,7 +102,7 @@ def test_a_memory_whose_every_word_is_in_a_long_prompt_is_injected() -> None:
     assert above_floor([hit], query) == [hit]
 
 
-def test_two_rare_shared_words_suffice_and_in_a_long_prompt_three() -> None:
+def test_a_memory_must_share_two_rare_words_with_a_prompt_or_three_if_it_is_long() -> None:
     few = prompt("write a parser for ledgers with pytest fixtures")
     many = prompt(
         "Guests of the kitchen table order waffles, coffee, juice and cake with pytest fixtures "
@@ -136,7 +136,7 @@ def test_words_of_the_projects_own_name_cause_no_injection() -> None:
     assert above_floor([named], query) == []
 
 
-def test_a_prompt_that_repeats_a_rule_gets_it_only_if_it_is_a_question() -> None:
+def test_a_rule_repeated_in_a_prompt_is_injected_only_if_the_prompt_is_a_question() -> None:
     rule = "Commit each subtask on its own branch, mark it done, then rebase onto the parent"
     hit = a_match(rule, *prompt(rule).terms, coverage=0.9)
 
@@ -195,7 +195,7 @@ def test_past_turns_are_injected_only_if_the_prompt_asks_about_the_past() -> Non
     assert above_floor([said], prompt("Was haben wir letztes Mal zu redis session gesagt?"))
 
 
-def test_past_turns_must_match_well_and_must_not_be_questions() -> None:
+def test_weakly_matching_past_turns_and_past_questions_are_not_injected() -> None:
     query = prompt("what did we say about redis session expiry?")
     weak = floor.EPISODE_COVERAGE - 0.01
 

@@ -44,7 +44,7 @@ def ids(failing: Failing) -> str:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_failures_find_their_own_fix_and_no_other(name: str) -> None:
+def test_each_failure_finds_only_its_own_fix_or_none(name: str) -> None:
     found = [(told(failing), failing.fix) for failing in KNOWN[name]]
 
     assert all(keys in ([], [fix]) for keys, fix in found)
@@ -69,7 +69,7 @@ def test_other_failures_of_the_same_programs_find_no_fix(failing: Failing) -> No
         "Traceback (most recent call last):",
     ],
 )
-def test_words_common_to_all_failures_find_no_fix(output: str) -> None:
+def test_an_output_of_words_common_to_all_failures_finds_no_fix(output: str) -> None:
     fix = Record("solution", f'The build failed with "{output}"; install it again.')
     seen = Record("solution", "It was broken", evidence={"error": output})
 
@@ -83,7 +83,7 @@ def test_the_same_error_type_with_another_detail_finds_no_fix() -> None:
     assert not known_in("E   KeyError: 'customer'", [fix])
 
 
-def test_words_of_the_failed_command_itself_find_no_fix() -> None:
+def test_words_of_the_failed_command_line_do_not_find_a_fix() -> None:
     fix = Record("solution", "ledgerctl rebalance --reshard hangs behind zookeeper quorum loss")
     output = "ledgerctl rebalance --reshard: interrupted"
 
@@ -122,7 +122,7 @@ def test_a_symbol_is_recognised_in_every_spelling(spelling: str) -> None:
 
 @pytest.mark.parametrize("chars", [260, 500, 2_000])
 @pytest.mark.parametrize("between", ["\n", " | "])
-def test_a_fix_is_found_in_a_paste_of_any_length(chars: int, between: str) -> None:
+def test_a_fix_is_found_for_an_error_in_a_paste_of_any_length(chars: int, between: str) -> None:
     noise = between.join(f"compiled module {n} in {n} ms" for n in range(chars // 50))
     line = "[Q(notifications.listByUser)] Server Error: not found: 'notifications/listByUser'"
 

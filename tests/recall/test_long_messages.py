@@ -46,7 +46,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     ],
     ids=["behind", "between", "before"],
 )
-def test_a_request_anywhere_in_a_long_message_gets_its_memory(memory: Memory, text: str) -> None:
+def test_a_request_at_any_position_in_a_long_message_gets_the_matching_memory(
+    memory: Memory, text: str
+) -> None:
     alone = Fabric(memory, NOW).inject_for_prompt(REQUEST).text
     told = Fabric(memory, NOW).inject_for_prompt(text).text
 
@@ -54,7 +56,7 @@ def test_a_request_anywhere_in_a_long_message_gets_its_memory(memory: Memory, te
     assert RECORD in told
 
 
-def test_a_chinese_request_after_other_sentences_finds_its_memory(memory: Memory) -> None:
+def test_a_chinese_request_after_other_sentences_finds_the_matching_memory(memory: Memory) -> None:
     answer = Fabric(memory, NOW).recall(f"{CHINESE_CONTEXT}退款的金额应该怎样保存？")
 
     assert answer.hits[0].text == "退款金额必须用整数分保存"
@@ -86,7 +88,7 @@ def test_only_the_rarest_words_of_a_long_query_are_searched(memory: Memory) -> N
     assert asked.terms == ("gardener3", "integer")
 
 
-def test_a_short_question_keeps_its_words_without_a_store_query(memory: Memory) -> None:
+def test_words_of_a_short_question_are_kept_without_a_query_of_the_store(memory: Memory) -> None:
     query = parse("integer unheard cents", now=NOW)
 
     assert retrieve.with_rarest_terms(query, (), retrieve.EVERY_SOURCE) == query
@@ -103,13 +105,13 @@ def test_a_store_reader_counts_matching_rows_only_in_the_given_tables(memory: Me
     assert reader.records([["integer"]], 5, Filters(), "")
 
 
-def test_unrelated_sentences_get_no_memory(memory: Memory) -> None:
+def test_a_message_of_unrelated_sentences_gets_no_memory(memory: Memory) -> None:
     strangers = " ".join(f"The baker{n} sold bread{n} to the sailor{n}." for n in range(40))
 
     assert Fabric(memory, NOW).inject_for_prompt(strangers).text == ""
 
 
-def test_a_request_before_a_pasted_log_gets_its_memory(memory: Memory) -> None:
+def test_a_request_before_a_pasted_log_gets_the_matching_memory(memory: Memory) -> None:
     log = "\n".join(f"[2026-02-0{n}] worker {n} {{ok}} cents 0.{n}" for n in range(1, 10))
 
     told = Fabric(memory, NOW).inject_for_prompt(f"{REQUEST}\n\n{log}").text
@@ -126,7 +128,9 @@ def test_a_list_item_counts_as_text_of_the_user(memory: Memory) -> None:
     assert REQUEST in query.asked
 
 
-def test_words_of_a_pasted_log_do_not_count_for_the_request_above_it(memory: Memory) -> None:
+def test_words_of_a_pasted_log_do_not_cause_an_injection_for_the_request_above(
+    memory: Memory,
+) -> None:
     log = "\n".join(f"  at gardener{n}.shed{n} (paid/fridays.js:{n})" for n in range(10))
 
     told = Fabric(memory, NOW).inject_for_prompt(f"The same happens again here:\n\n{log}").text

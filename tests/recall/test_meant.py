@@ -49,7 +49,9 @@ def meant(memory: Memory, text: str) -> dict[str, str]:
         ("rust", "redis", 3),
     ],
 )
-def test_edit_distance_is_counted_up_to_a_limit(one: str, other: str, count: int) -> None:
+def test_the_edit_distance_of_two_words_is_computed_only_up_to_a_limit(
+    one: str, other: str, count: int
+) -> None:
     assert edits(one, other, 2) == edits(other, one, 2) == count
 
 
@@ -86,14 +88,16 @@ def test_a_typo_that_may_mean_two_names_is_not_corrected(memory: Memory) -> None
     ("prompt", "text"),
     [("Which prefix do sessions in Reedis get?", RULE), ("zph cluster restarted when?", CLUSTER)],
 )
-def test_a_misspelt_name_finds_the_record(memory: Memory, prompt: str, text: str) -> None:
+def test_a_misspelt_name_in_a_prompt_finds_and_injects_the_record(
+    memory: Memory, prompt: str, text: str
+) -> None:
     fabric = Fabric(memory, NOW)
 
     assert fabric.recall(prompt).hits[0].text == text
     assert [hit.text for hit in fabric.hits_to_inject(prompt)] == [text]
 
 
-def test_a_misspelt_or_short_name_finds_its_record(memory: Memory) -> None:
+def test_a_question_that_is_one_misspelt_name_finds_the_record(memory: Memory) -> None:
     for asked, text in (("typsecript", CODE), ("zph", CLUSTER), ("reedis", RULE)):
         assert text in [hit.text for hit in Fabric(memory, NOW).recall(asked).hits], asked
 

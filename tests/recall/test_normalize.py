@@ -71,7 +71,7 @@ def test_the_only_row_is_relevant_although_its_bm25_score_is_near_zero() -> None
     assert hit.relevance > 0.6
 
 
-def test_a_well_ranked_candidate_on_another_subject_has_low_coverage() -> None:
+def test_a_candidate_on_another_subject_has_low_coverage_despite_a_good_bm25_score() -> None:
     [hit] = normalized("flux capacitor wiring of the window", a_candidate("window", bm25=9.0))
 
     assert hit.metadata["coverage"] < 0.4
@@ -91,7 +91,7 @@ def test_reason_and_entities_of_a_record_count_as_its_text() -> None:
     assert set(hit.metadata["matched"]) == {"latency", "postgres"}
 
 
-def test_an_answer_gains_more_from_a_preceding_question_than_from_a_statement() -> None:
+def test_a_turn_gains_more_from_a_preceding_question_than_from_a_statement() -> None:
     answer, after = "Thirty minutes.", "Sure thing."
     other = a_candidate("session", source="episodes")
     found = relevances(
@@ -116,7 +116,7 @@ def test_good_matches_of_a_session_raise_the_relevance_of_its_other_hits() -> No
     assert found["redis in a"] > found["redis in b"]
 
 
-def test_a_hit_on_the_named_entity_outranks_a_match_of_its_words() -> None:
+def test_a_hit_of_the_named_entity_outranks_a_text_with_the_words_of_the_name() -> None:
     found = relevances(
         "what does billing-service need",
         a_candidate("a queue", id="graph:billing-service#1", entity="billing-service"),
@@ -145,7 +145,9 @@ def test_a_time_in_the_question_raises_the_relevance_of_hits_from_that_time() ->
         ("How many release steps?", "release has three", "release has some"),
     ],
 )
-def test_hits_with_the_kind_of_answer_rank_higher(question: str, fitting: str, other: str) -> None:
+def test_hits_with_the_kind_of_answer_that_the_question_asks_for_rank_higher(
+    question: str, fitting: str, other: str
+) -> None:
     found = relevances(question, a_candidate(fitting), a_candidate(other))
 
     assert found[fitting] > found[other]
@@ -165,7 +167,7 @@ def test_only_hits_with_the_exact_phrase_are_returned() -> None:
     assert list(found) == ["the Session  cache"]
 
 
-def test_an_entity_whose_observations_matched_is_not_listed_again() -> None:
+def test_an_entity_is_not_listed_in_addition_to_its_matching_observations() -> None:
     whole = a_candidate("a; b", id="graph:redis", entity="redis", metadata={"whole_entity": True})
     observation = a_candidate("redis is fast", id="graph:redis#1", entity="redis")
 
@@ -174,7 +176,7 @@ def test_an_entity_whose_observations_matched_is_not_listed_again() -> None:
     assert [hit.id for hit in hits] == ["graph:redis#1"]
 
 
-def test_the_best_row_of_a_store_without_a_good_match_ranks_lower() -> None:
+def test_hits_of_a_store_without_a_good_match_rank_lower() -> None:
     found = relevances(
         "redis session expiry",
         a_candidate("redis session expiry", bm25=3.0, store="project"),

@@ -52,7 +52,7 @@ def test_numbers_and_identifying_letters_are_search_terms(text: str, found: list
         (PLANS, "what is plan A?", PLANS[0]),
     ],
 )
-def test_a_memory_with_the_asked_number_or_letter_ranks_first_and_alone_is_injected(
+def test_only_the_memory_with_the_number_or_letter_of_the_question_is_injected(
     tmp_path: Path, texts: list[str], asked: str, first: str
 ) -> None:
     memory = open_memory(tmp_path)

@@ -20,7 +20,7 @@ def turn(session: str, *matched: str, role: str = "user") -> Hit:
 QUERY = prompt("The sprocket of the carburettor squeaks under the bonnet")
 
 
-def test_the_only_session_with_the_rare_words_is_the_earlier_task() -> None:
+def test_the_only_session_with_the_rare_words_of_a_prompt_is_its_earlier_task() -> None:
     hits = [turn("a", "sprocket"), turn("a", "carburettor", role="assistant"), turn("b", "bonnet")]
 
     found = nearest(hits, QUERY, sessions=12)
@@ -30,7 +30,7 @@ def test_the_only_session_with_the_rare_words_is_the_earlier_task() -> None:
     assert found.rare == ("carburettor", "sprocket")
 
 
-def test_common_words_and_ambiguous_matches_find_no_earlier_task() -> None:
+def test_common_words_several_sessions_or_mere_answers_yield_no_earlier_task() -> None:
     everywhere = [turn(name, "sprocket", "carburettor") for name in "abcd"]
     two = [turn("a", "sprocket", "carburettor"), turn("b", "squeaks", "bonnet")]
     answers = [turn("a", "sprocket", "carburettor", role="assistant")]

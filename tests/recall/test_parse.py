@@ -52,7 +52,7 @@ def test_an_instruction_to_use_a_technology_requests_no_graph_traversal() -> Non
         ("billing endpoints", ""),
     ],
 )
-def test_the_intent_is_derived_from_the_words(text: str, intent: str) -> None:
+def test_the_intent_of_a_question_is_derived_from_its_words(text: str, intent: str) -> None:
     assert parse(text).intent == intent
 
 
@@ -111,7 +111,7 @@ def test_a_filter_accepts_several_values_and_quoted_values() -> None:
         ("Domain:Legal-Advisor x", ("Legal-Advisor",)),
     ],
 )
-def test_br19_several_domains_are_given_with_commas_or_repeated_filters(
+def test_br19_a_domain_filter_accepts_a_comma_list_or_can_be_repeated(
     text: str, domains: tuple[str, ...]
 ) -> None:
     assert parse(text).filters.domains == domains
@@ -123,7 +123,7 @@ def test_relative_times_in_filters_are_resolved_from_now() -> None:
 
 
 @pytest.mark.parametrize("text", ["type:banana", "scope:everywhere", "since:soon", "foo:bar"])
-def test_an_invalid_filter_is_searched_as_words(text: str) -> None:
+def test_the_words_of_an_invalid_filter_are_searched(text: str) -> None:
     query = parse(text, now=NOW)
 
     assert query.filters == Filters()
@@ -133,7 +133,7 @@ def test_an_invalid_filter_is_searched_as_words(text: str) -> None:
     )
 
 
-def test_the_marker_global_restricts_the_search_to_the_global_scope() -> None:
+def test_the_marker_at_global_restricts_the_search_to_the_global_scope() -> None:
     query = parse("@global error handling")
 
     assert query.filters.scopes == ("global",)
@@ -152,7 +152,7 @@ def test_the_depth_is_two_unless_a_valid_depth_is_given() -> None:
     assert parse("Redis depth:9").depth == 2
 
 
-def test_a_plain_prompt_is_parsed_without_filters_and_phrases() -> None:
+def test_filters_and_phrases_in_a_plain_prompt_are_not_interpreted() -> None:
     query = parse('make type:decision the "default value" @global', plain=True)
 
     assert query.filters == Filters()
@@ -174,7 +174,7 @@ def test_a_hyphenated_role_is_recognised_as_an_agent(name: str) -> None:
     assert "engineer" not in query.terms
 
 
-def test_identifiers_are_searched_whole_and_split() -> None:
+def test_an_identifier_is_searched_as_a_whole_and_by_its_parts() -> None:
     assert {"fastapirouter", "fast", "router"} <= set(parse("FastAPIRouter").terms)
 
 
@@ -205,7 +205,7 @@ def test_injected_blocks_are_removed_from_the_question() -> None:
         "🦀",
     ],
 )
-def test_unusual_texts_are_parsed_without_an_error(text: str) -> None:
+def test_unusual_texts_and_an_invalid_time_are_parsed_without_an_error(text: str) -> None:
     parse(text, now="not a time")
 
 
@@ -232,11 +232,11 @@ def test_huge_and_adversarial_texts_are_parsed_quickly_within_limits(part: str) 
         "- Rename the logo\n- Move it\n* Delete the old one\n1. Publish it",
     ],
 )
-def test_a_capital_at_the_start_of_a_sentence_or_list_item_is_no_name(text: str) -> None:
+def test_a_capital_at_the_start_of_a_sentence_or_list_item_does_not_mark_a_name(text: str) -> None:
     assert parse(text, plain=True).entity_hints == ()
 
 
-def test_a_capital_within_a_sentence_is_a_name() -> None:
+def test_a_capitalised_word_within_a_sentence_is_a_name() -> None:
     assert parse("It is slow. Ask Caroline. Then Melanie?").entity_hints == ("Caroline", "Melanie")
 
 
@@ -247,7 +247,9 @@ def test_a_capital_within_a_sentence_is_a_name() -> None:
         ("open how-to-deploy.md, then stop", "tell me how to deploy"),
     ],
 )
-def test_how_to_in_a_file_name_does_not_set_the_intent(named: str, spoken: str) -> None:
+def test_how_to_in_a_file_name_does_not_make_a_prompt_a_howto_question(
+    named: str, spoken: str
+) -> None:
     assert parse(named, plain=True).intent == ""
     assert parse(spoken, plain=True).intent == "howto"
 
@@ -259,6 +261,8 @@ def test_how_to_in_a_file_name_does_not_set_the_intent(named: str, spoken: str) 
         ("rename @how-many.csv", "how many rows are there", "how many"),
     ],
 )
-def test_a_file_name_does_not_set_the_kind_of_answer(named: str, spoken: str, kind: str) -> None:
+def test_a_question_word_in_a_file_name_does_not_set_the_kind_of_answer(
+    named: str, spoken: str, kind: str
+) -> None:
     assert parse(named, plain=True).answer_type == ""
     assert parse(spoken, plain=True).answer_type == kind

@@ -77,7 +77,7 @@ def test_br8_the_answer_contains_the_path_of_relations(fabric: Fabric) -> None:
     ]
 
 
-def test_br3_the_same_text_of_two_sessions_is_one_cross_validated_result(fabric: Fabric) -> None:
+def test_br3_the_same_text_from_two_sessions_is_one_cross_validated_result(fabric: Fabric) -> None:
     said = "All list endpoints of the public API return opaque cursors"
     entity = {"name": "API", "entityType": "component", "observations": [said + "."]}
     fabric.memory.write("create_entities", {"entities": [entity]}, USER._replace(session="s9"))
@@ -88,7 +88,7 @@ def test_br3_the_same_text_of_two_sessions_is_one_cross_validated_result(fabric:
     assert hit.metadata["cross_validated"] is True
 
 
-def test_a_record_and_its_copies_on_entities_are_merged_into_one_result(fabric: Fabric) -> None:
+def test_a_record_and_its_copies_as_observations_are_merged_into_one_result(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis with Celery", names=["Redis", "Celery"])
 
     [hit] = fabric.recall("redis celery").hits
@@ -241,7 +241,7 @@ def test_a_prompt_unrelated_to_any_memory_gets_none(fabric: Fabric, text: str) -
     assert injection.ids == ()
 
 
-def test_a_memory_already_given_to_the_session_is_not_injected_again(fabric: Fabric) -> None:
+def test_a_memory_already_shown_to_the_session_is_not_injected_again(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis for the session cache", names=["Redis"])
     prompt = "how does the session cache use Redis?"
 
@@ -280,7 +280,9 @@ def test_br14_a_subagent_gets_memories_about_the_subject_of_its_type(fabric: Fab
     assert "Buttons" not in injection.text
 
 
-def test_br14_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> None:
+def test_br14_memories_about_the_task_of_a_subagent_come_before_those_of_its_type(
+    fabric: Fabric,
+) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
 
@@ -347,7 +349,7 @@ ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
 @pytest.mark.parametrize(
     "text", ["What does zephyr-gateway do?", "Does the retry budget of zephyr-gateway suffice?"]
 )
-def test_a_prompt_that_mentions_an_entity_gets_its_observations_by_tools(
+def test_a_prompt_that_mentions_an_entity_gets_observations_written_by_tools(
     fabric: Fabric, text: str
 ) -> None:
     entity = {

@@ -33,7 +33,9 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("commit this to main", a_rule("Do not commit to main")),
     ],
 )
-def test_a_rule_contradicts_a_prompt_that_requests_what_it_forbids(prompt: str, rule: Hit) -> None:
+def test_a_rule_contradicts_a_prompt_that_requests_what_the_rule_forbids(
+    prompt: str, rule: Hit
+) -> None:
     assert contradicts(rule, requests(prompt))
 
 
@@ -57,7 +59,7 @@ def test_questions_negations_and_other_purposes_do_not_contradict_a_rule(
     assert not contradicts(rule, requests(prompt))
 
 
-def test_a_contradicting_rule_is_injected_first_and_marked_once_even_if_known(
+def test_a_contradicting_rule_is_injected_first_and_once_even_if_already_seen(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)

@@ -25,7 +25,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     memory.close()
 
 
-def test_br1_an_entity_is_found_by_words_spread_over_its_name_and_text(memory: Memory) -> None:
+def test_br1_an_entity_is_found_by_words_spread_over_its_name_and_observations(
+    memory: Memory,
+) -> None:
     found, _, failures = retrieve(parse("pagination database-engineer"), memory)
 
     texts = {candidate.entity: candidate.text for candidate in found}
@@ -33,7 +35,7 @@ def test_br1_an_entity_is_found_by_words_spread_over_its_name_and_text(memory: M
     assert failures == ()
 
 
-def test_all_sources_of_both_databases_are_searched(memory: Memory) -> None:
+def test_graph_records_and_turns_of_project_and_user_databases_are_searched(memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors", names=["cursors"])
     remember(memory, "I like pagination by cursor", type="preference", scope="user")
     turn = {"id": "u1", "session": "s0", "role": "user", "text": "pagination was slow"}
@@ -64,7 +66,7 @@ def test_br12_the_graph_is_not_traversed_without_relationship_words(memory: Memo
     assert paths == ()
 
 
-def test_a_failing_source_is_reported_and_the_others_are_searched(memory: Memory) -> None:
+def test_a_failing_table_is_reported_and_the_other_tables_are_searched(memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors")
     memory.session_database().connection.execute("DROP TABLE episodes_fts")
 
@@ -74,7 +76,7 @@ def test_a_failing_source_is_reported_and_the_others_are_searched(memory: Memory
     assert [failure.partition(":")[0] for failure in failures] == ["episodes (project)"]
 
 
-def test_a_damaged_database_is_reported_and_the_other_is_searched(tmp_path: Path) -> None:
+def test_a_damaged_database_is_reported_and_the_other_database_is_searched(tmp_path: Path) -> None:
     first = open_memory(tmp_path)
     remember(first, "I like pagination by cursor", type="preference", scope="user")
     remember(first, "Pagination uses opaque cursors")
@@ -91,7 +93,7 @@ def test_a_damaged_database_is_reported_and_the_other_is_searched(tmp_path: Path
     assert GRAPH_REQUIRED not in failures
 
 
-def test_an_answer_without_any_readable_graph_says_that_one_is_required(tmp_path: Path) -> None:
+def test_without_a_readable_graph_the_answer_says_that_a_graph_is_required(tmp_path: Path) -> None:
     first = open_memory(tmp_path)
     remember(first, "Pagination uses opaque cursors")
     path = Path(first.path_of("project"))
@@ -109,7 +111,7 @@ def test_an_answer_without_any_readable_graph_says_that_one_is_required(tmp_path
     assert GRAPH_REQUIRED in newest_failures
 
 
-def test_an_empty_home_is_not_a_failure(tmp_path: Path) -> None:
+def test_searching_an_empty_memory_reports_no_failure(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
 
     assert retrieve(parse("pagination"), memory) == ([], (), ())
@@ -146,7 +148,7 @@ def test_br4_relations_of_entities_mentioned_in_a_hit_are_collected(
     assert Relation("cursor-pagination", "uses", "PostgreSQL") in around["PostgreSQL"]
 
 
-def test_r7_the_newest_memories_come_first(memory: Memory) -> None:
+def test_r7_an_empty_question_returns_the_newest_memories_first(memory: Memory) -> None:
     remember(memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
     remember(memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
 

@@ -15,7 +15,7 @@ def test_br10_each_type_becomes_stale_after_its_limit(kind: str, days: int) -> N
     assert is_stale(kind, days + 1)
 
 
-def test_br10_agents_are_never_stale() -> None:
+def test_br10_entities_of_type_agent_are_never_stale() -> None:
     assert not is_stale("agent", 100_000)
 
 
@@ -44,7 +44,7 @@ def test_br5_a_hit_without_a_date_is_never_stale() -> None:
     assert hit.metadata["days_since"] is None
 
 
-def test_without_a_record_the_entity_type_decides_staleness() -> None:
+def test_a_hit_without_a_record_becomes_stale_by_its_entity_type() -> None:
     hit = a_hit(timestamp="2026-01-01T00:00:00Z")._replace(metadata={"entityType": "Agent"})
 
     [marked] = mark_stale([hit], "2036-01-01T00:00:00Z")

@@ -63,7 +63,7 @@ def test_traversal_from_an_entity_with_many_relations_is_limited() -> None:
     assert len(walk(["hub"], Edges(*hub))) == 199
 
 
-def test_traversal_queries_the_store_once_per_level() -> None:
+def test_traversal_queries_the_store_only_once_per_depth_level() -> None:
     edges = Edges(*(Relation("hub", "touches", f"n{i}") for i in range(50)))
 
     walk(["hub"], edges, depth=2)
@@ -71,7 +71,7 @@ def test_traversal_queries_the_store_once_per_level() -> None:
     assert edges.asked == 2
 
 
-def test_paths_that_contain_words_of_the_question_come_first() -> None:
+def test_graph_paths_that_contain_words_of_the_question_come_first() -> None:
     other = Relation("database-engineer", "likes", "tea")
 
     paths = most_relevant([(other,), (RECOMMENDS, USES)], ["pagination", "recommend"])
@@ -79,13 +79,13 @@ def test_paths_that_contain_words_of_the_question_come_first() -> None:
     assert paths[0] == (RECOMMENDS, USES)
 
 
-def test_an_answer_contains_a_limited_number_of_paths() -> None:
+def test_the_number_of_graph_paths_in_an_answer_is_limited() -> None:
     paths = [(Relation("hub", "touches", f"n{i}"),) for i in range(100)]
 
     assert len(most_relevant(paths, [])) == MAX_PATHS
 
 
-def test_a_question_gets_the_path_over_the_entities_and_relations_it_mentions() -> None:
+def test_a_question_gets_only_paths_over_the_mentioned_entities_and_relations() -> None:
     store = Relation("parcels", "uses", "sorter")
     upward = (store, Relation("tracking", "depends_on", "parcels"))
     downward = (Relation("sorter", "runs_on", "Kubernetes"), Relation("Kubernetes", "in", "Oslo"))

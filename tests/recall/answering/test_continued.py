@@ -51,14 +51,14 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
     memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
 
 
-def test_several_sentences_are_a_message_and_one_question_is_not() -> None:
+def test_a_prompt_of_several_sentences_is_a_message_unlike_a_single_question() -> None:
     assert is_message(parse(MESSAGE))
     assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
     assert not is_message(parse("Did Dr. Seuss ever live in the U.S. or not?"))
 
 
-def test_for_a_message_the_session_that_it_continues_ranks_first(memory: Memory) -> None:
+def test_turns_of_the_session_that_a_message_continues_rank_first(memory: Memory) -> None:
     say(memory, "holiday", HOLIDAY, 3)
     say(memory, "invoices", INVOICES, 2)
 
@@ -91,7 +91,7 @@ def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
     assert scores["new"] > scores["old"] > scores["other"]
 
 
-def test_a_session_similar_to_the_best_session_also_gets_a_score() -> None:
+def test_a_session_similar_to_the_best_one_scores_higher_than_unrelated_ones() -> None:
     texts = {
         "unlike": "bread butter honey jam",
         "like": "lathe spindle gouge mandrel",
@@ -112,7 +112,7 @@ def test_sessions_are_not_ranked_for_a_short_question_or_an_exact_phrase(memory:
     assert continued(parse(MESSAGE), memory, ()).scores
 
 
-def test_turns_of_the_best_session_are_added_as_candidates_only_once(memory: Memory) -> None:
+def test_turns_of_the_continued_session_are_added_as_candidates_only_once(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     found = continued(parse(MESSAGE), memory, ())
@@ -122,7 +122,7 @@ def test_turns_of_the_best_session_are_added_as_candidates_only_once(memory: Mem
     assert not again.candidates
 
 
-def test_filters_in_a_message_limit_the_sessions(memory: Memory) -> None:
+def test_a_session_filter_in_a_message_limits_the_hits_to_that_session(memory: Memory) -> None:
     say(memory, "invoices", INVOICES, 2)
     say(memory, "holiday", HOLIDAY, 3)
 
@@ -131,7 +131,7 @@ def test_filters_in_a_message_limit_the_sessions(memory: Memory) -> None:
     assert {hit.metadata["session"] for hit in answer.hits} == {"holiday"}
 
 
-def test_the_explanation_shows_the_part_for_the_continued_session(memory: Memory) -> None:
+def test_explain_shows_the_score_part_for_the_continued_session(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     hits = Fabric(memory, NOW).recall(MESSAGE, explain=True).hits

@@ -49,7 +49,7 @@ def texts(memory: Memory, question: str, session: str = "") -> list[str]:
 @pytest.mark.parametrize(
     "text", ["OK.", "Noted.", "Continue to iterate?", "Yes, please go on!", "👍", ""]
 )
-def test_a_turn_that_only_agrees_has_no_content(text: str) -> None:
+def test_a_turn_that_only_expresses_agreement_has_no_content(text: str) -> None:
     assert not says_something(text)
 
 
@@ -65,12 +65,12 @@ def test_recall_omits_turns_without_content(memory: Memory) -> None:
     assert not {"OK.", "Noted.", "Continue to iterate?"}.intersection(found)
 
 
-def test_recall_does_not_return_the_question_itself(memory: Memory) -> None:
+def test_recall_does_not_return_a_turn_that_equals_the_question(memory: Memory) -> None:
     assert QUESTION not in texts(memory, "what do we use for tests")
     assert QUESTION not in texts(memory, QUESTION)
 
 
-def test_recall_omits_questions_asked_in_this_session_but_not_in_others(memory: Memory) -> None:
+def test_recall_omits_past_questions_only_of_the_asking_session(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "slow tests with a fixture", session="s9")
@@ -81,7 +81,7 @@ def test_an_exact_phrase_also_finds_turns_without_content(memory: Memory) -> Non
     assert "Noted." in texts(memory, '"noted"')
 
 
-def test_recall_omits_a_past_question_that_asks_the_same(memory: Memory) -> None:
+def test_recall_omits_a_past_question_with_the_same_meaning(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "why are the tests slow")

@@ -46,7 +46,9 @@ def say(memory: Memory, *texts: str) -> None:
         f"One more thing before lunch: {RULE.lower()}, so that runs do not disturb one another.",
     ],
 )
-def test_a_turn_that_states_a_record_is_merged_into_it(memory: Memory, said: str) -> None:
+def test_a_turn_with_the_text_of_a_record_is_merged_into_the_record(
+    memory: Memory, said: str
+) -> None:
     say(memory, said)
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
@@ -54,7 +56,7 @@ def test_a_turn_that_states_a_record_is_merged_into_it(memory: Memory, said: str
     assert [(hit.source, hit.text) for hit in hits] == [("records", RULE)]
 
 
-def test_a_turn_that_states_something_else_is_not_merged_into_a_record(memory: Memory) -> None:
+def test_a_turn_with_different_content_is_not_merged_into_a_record(memory: Memory) -> None:
     say(memory, "The integration tests took nine minutes on the old machine")
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
@@ -62,7 +64,7 @@ def test_a_turn_that_states_something_else_is_not_merged_into_a_record(memory: M
     assert [hit.source for hit in hits] == ["records", "episodes"]
 
 
-def test_a_record_lists_its_merged_turns_and_ranks_where_the_best_of_them_did() -> None:
+def test_a_record_lists_its_merged_turns_and_takes_the_rank_of_the_best_one() -> None:
     record = a_hit(RULE)
     turn = a_hit(f"{RULE}, please", id="episode:t1", source="episodes")
     other = a_hit("Deploys run on Friday", id="record:other")

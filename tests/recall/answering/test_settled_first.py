@@ -82,7 +82,7 @@ def test_a_decision_ranks_above_a_question_and_a_proposal_that_match_more_words(
     assert texts.index(RULE) < texts.index("Which fits the maps, Cesium or Leaflet?")
 
 
-def test_a_record_that_matches_less_ranks_below_a_turn_that_answers(memory: Memory) -> None:
+def test_a_record_with_few_matching_words_ranks_below_an_answering_turn(memory: Memory) -> None:
     remember(memory, "The harbour is on the map", by=LONG_AGO)
     said = "The harbour opens its gates at six on winter mornings."
     talk(memory, [("user", said)])
@@ -90,7 +90,7 @@ def test_a_record_that_matches_less_ranks_below_a_turn_that_answers(memory: Memo
     assert found(memory, "when does the harbour open its gates in winter")[0] == said
 
 
-def test_the_users_statement_ranks_above_long_answers_that_match_equally(
+def test_a_user_statement_ranks_above_an_equally_matching_long_answer(
     memory: Memory,
 ) -> None:
     said = "I keep two hens, and the coop is red."
@@ -101,7 +101,7 @@ def test_the_users_statement_ranks_above_long_answers_that_match_equally(
     assert found(memory, "hens coop")[0] == said
 
 
-def test_a_question_about_what_the_assistant_said_finds_its_turns(memory: Memory) -> None:
+def test_a_question_about_an_assistants_advice_ranks_assistant_turns_first(memory: Memory) -> None:
     said = "I keep two hens, and the coop is red."
     answer = (
         "I recommend cedar for the coop of the hens: cedar lasts, and hens like a dry coop. " * 5
@@ -123,5 +123,5 @@ def test_a_question_about_what_the_assistant_said_finds_its_turns(memory: Memory
         ("Can you make the coop larger?", False),
     ],
 )
-def test_a_question_about_the_assistant_is_recognised(question: str, asks: bool) -> None:
+def test_a_question_about_what_the_assistant_said_is_recognised(question: str, asks: bool) -> None:
     assert asks_for_the_assistant(question) is asks
