@@ -94,11 +94,11 @@ def test_the_line_with_the_error_is_found_in_command_output(output: str, line: s
         ("error: could not compile `shop` due to 2 previous errors", ""),
     ],
 )  # fmt: skip
-def test_the_signature_of_output_shows_its_failure_or_is_empty(output: str, line: str) -> None:
+def test_the_signature_of_output_is_the_line_of_failure_or_empty(output: str, line: str) -> None:
     assert signature(output) == line
 
 
-def test_an_error_in_a_prompt_comes_from_pasted_output_and_not_from_prose() -> None:
+def test_an_error_is_read_from_output_pasted_in_a_prompt_but_not_from_prose() -> None:
     assert (
         pasted_error("I get an error here:\nTypeError: cart is null") == "TypeError: cart is null"
     )
@@ -118,7 +118,7 @@ def test_an_error_in_a_prompt_comes_from_pasted_output_and_not_from_prose() -> N
         ("", None),
     ],
 )
-def test_output_shows_success_failure_or_neither(output: str, passed: bool | None) -> None:
+def test_output_is_read_as_success_failure_or_neither(output: str, passed: bool | None) -> None:
     assert outcome(output) is passed
 
 
@@ -135,7 +135,7 @@ def test_output_shows_success_failure_or_neither(output: str, passed: bool | Non
         "Exit code 143",
     ],
 )
-def test_output_not_caused_by_the_command_is_no_failure(output: str) -> None:
+def test_output_of_a_call_that_did_not_run_or_finish_is_no_failure(output: str) -> None:
     assert is_no_failure(output)
 
 

@@ -25,13 +25,13 @@ def test_only_statements_of_the_user_have_enough_confidence_for_memory_md() -> N
 
 
 @pytest.mark.parametrize(("lower", "higher"), [*pairwise(CLASSES)])
-def test_a_reason_raises_confidence_but_never_into_the_next_class(
+def test_a_reason_raises_confidence_but_never_to_the_next_confidence_class(
     lower: float, higher: float
 ) -> None:
     assert lower == with_reason(lower, False) < with_reason(lower, True) < higher
 
 
-def test_a_reason_does_not_turn_a_candidate_into_a_memory() -> None:
+def test_a_reason_does_not_raise_the_confidence_of_a_candidate_to_that_of_a_record() -> None:
     assert with_reason(CANDIDATE, True) < STORED_FROM
 
 

@@ -218,7 +218,7 @@ def test_a_sentence_of_general_advice_is_left_unchanged(memory: Memory) -> None:
     assert [text for text in HARMLESS if told(memory, text) != text] == []
 
 
-def test_a_global_sentence_loses_every_name_or_is_refused(memory: Memory) -> None:
+def test_a_global_sentence_is_stripped_of_all_names_or_refused(memory: Memory) -> None:
     left = {}
     for text, names in TELLING.items():
         try:
@@ -254,7 +254,7 @@ def test_a_name_is_replaced_by_its_kind(memory: Memory, text: str, cleaned: str)
     assert told(memory, text) == cleaned
 
 
-def test_a_refusal_lists_possible_names_and_a_word_in_backticks_is_accepted(memory: Memory) -> None:
+def test_a_possible_name_is_refused_unless_it_is_in_backticks(memory: Memory) -> None:
     with pytest.raises(BadInput, match="this may name somebody: Zephyrine") as refused:
         told(memory, "Run the Zephyrine checks first.")
 
@@ -263,7 +263,7 @@ def test_a_refusal_lists_possible_names_and_a_word_in_backticks_is_accepted(memo
     assert "build7" not in told(memory, "Never use `build7.acme.internal`.")
 
 
-def test_identifying_entities_are_removed_with_their_relations(memory: Memory) -> None:
+def test_a_global_record_loses_identifying_entities_and_their_relations(memory: Memory) -> None:
     record = Record(
         "note",
         "Use Redis for sessions.",

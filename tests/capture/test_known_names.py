@@ -43,7 +43,7 @@ def test_a_known_name_is_found_in_any_spelling(memory: Memory, lookups: list[str
     assert lookups == [f"{text}. "]
 
 
-def test_only_names_in_the_text_are_found(memory: Memory) -> None:
+def test_only_known_names_that_occur_in_the_text_are_found(memory: Memory) -> None:
     assert dict(KnownNames(memory, "borealis is down")) == {"borealis": "Borealis"}
     assert len(KnownNames(memory, "Redis is down")) == 0
     assert "borealis" not in KnownNames(memory, "Redis is down")

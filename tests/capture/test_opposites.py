@@ -94,13 +94,13 @@ NOT_OPPOSITE = {
 
 
 @pytest.mark.parametrize(("new", "old"), OPPOSITE, ids=lambda r: r.what)
-def test_the_same_subject_with_the_opposite_outcome_is_opposed(new: Record, old: Record) -> None:
+def test_opposite_outcomes_on_one_subject_are_reported(new: Record, old: Record) -> None:
     assert opposed(new, [old]) == [old]
     assert opposed(old, [new]) == [new]
 
 
 @pytest.mark.parametrize(("new", "old"), NOT_OPPOSITE.values(), ids=NOT_OPPOSITE)
-def test_a_record_with_no_opposite_outcome_is_not_reported(new: Record, old: Record) -> None:
+def test_records_without_opposite_outcomes_are_not_reported(new: Record, old: Record) -> None:
     assert opposed(new, [old]) == []
     assert opposed(old, [new]) == []
 
@@ -141,7 +141,7 @@ def test_only_current_records_are_reported_as_opposites(tmp_path: Path) -> None:
     assert afterwards == []
 
 
-def test_local_records_of_another_session_are_not_reported(tmp_path: Path) -> None:
+def test_opposite_local_records_of_another_session_are_not_reported(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     memory.remember(OFFSET_FAILED._replace(scope="local"), USER)
     new = said("Offset pagination is fine below 10k rows", WORKED)

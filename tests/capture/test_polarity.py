@@ -69,7 +69,7 @@ def test_moving_away_from_a_tool_is_recognised_in_every_language_of_capture(text
 
 
 @pytest.mark.parametrize("text", MEANT)
-def test_a_comparison_or_an_answer_with_no_is_not_a_negation(text: str) -> None:
+def test_a_comparison_or_an_answer_containing_no_is_not_a_negation(text: str) -> None:
     assert not is_denied(text)
     assert not is_left(text)
 
@@ -109,7 +109,7 @@ def test_a_decision_to_use_something_yields_a_choice_relation(tmp_path: Path) ->
         "We dropped Redis for session-caching",
     ],
 )
-def test_no_relation_is_extracted_if_a_clause_denies_or_abandons_something(text: str) -> None:
+def test_a_clause_that_denies_or_abandons_something_yields_no_relation(text: str) -> None:
     assert extract(text)[1] == ()
 
 
@@ -128,7 +128,7 @@ def test_a_negation_in_the_reason_does_not_negate_the_clause() -> None:
         "We chose SQLite over DuckDB for image-service",
     ],
 )
-def test_the_purpose_is_attached_to_the_chosen_option(text: str) -> None:
+def test_the_purpose_is_related_to_chosen_and_rejected_options(text: str) -> None:
     assert [tuple(r) for r in extract(text)[1]] == [
         ("SQLite", "chose_over", "DuckDB"),
         ("SQLite", "used_for", "image-service"),

@@ -309,7 +309,7 @@ def test_questions_conditions_negations_and_remarks_yield_no_relation(text: str)
     assert relations_in(text) == set()
 
 
-def test_ninety_percent_of_choices_are_extracted() -> None:
+def test_at_least_ninety_percent_of_stated_choices_are_extracted() -> None:
     right = [text for text, name in CHOSEN.items() if chosen_in(text) == name]
 
     assert len(right) >= 0.9 * len(CHOSEN), CHOSEN.keys() - set(right)

@@ -4,7 +4,7 @@ from memory_fabric.language.concepts import concepts, name_keys
 from memory_fabric.recall.parse import parse
 
 
-def test_a_technology_is_searched_in_all_its_spellings() -> None:
+def test_an_abbreviated_technology_is_also_searched_by_its_full_name() -> None:
     [concept] = concepts(parse("k8s"))
 
     assert {"k8s", "kubernetes"} <= set(concept.spellings)
@@ -28,11 +28,11 @@ def test_words_of_an_agents_name_have_a_lower_weight_than_the_subject() -> None:
     assert weights["database"] < 1.0
 
 
-def test_variants_of_one_word_are_one_concept() -> None:
+def test_inflections_of_one_word_are_one_search_concept() -> None:
     assert len(concepts(parse("caching caches cached"))) == 1
 
 
-def test_names_are_found_in_word_sequences_and_by_known_variants() -> None:
+def test_names_are_recognised_as_word_sequences_and_by_known_abbreviations() -> None:
     keys = name_keys("is the list endpoints service on pg")
 
     assert {"listendpoints", "postgresql"} <= keys

@@ -35,7 +35,7 @@ def test_a_rule_with_a_negation_word_forbids_the_following_action(word: str) -> 
 
 
 @pytest.mark.parametrize("said", ["sin", "sans", "ohne", "без"])
-def test_a_ban_on_acting_without_something_is_conditional(said: str) -> None:
+def test_a_rule_never_to_act_without_something_does_not_forbid_the_action(said: str) -> None:
     (binding,) = bindings_of("git push")
 
     assert not forbids(f"Never push {said} review", binding)

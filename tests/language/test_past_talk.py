@@ -88,5 +88,5 @@ def test_the_subject_of_a_first_prompt_that_resumes_work_is_parsed(prompt: str, 
         "",
     ],
 )
-def test_other_prompts_do_not_resume_the_previous_work(prompt: str) -> None:
+def test_prompts_that_only_resemble_a_request_to_resume_resume_no_work(prompt: str) -> None:
     assert resumed(prompt, is_first=True) is None

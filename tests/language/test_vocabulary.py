@@ -28,13 +28,13 @@ BRIEF_TECHNOLOGIES = (
 
 
 @pytest.mark.parametrize("agent", BRIEF_AGENTS)
-def test_every_agent_of_the_brief_is_known_and_has_terms(agent: str) -> None:
+def test_every_agent_in_the_project_brief_is_known_and_has_search_terms(agent: str) -> None:
     assert agent in KNOWN_AGENTS
     assert agent_terms(agent)
 
 
 @pytest.mark.parametrize("name", BRIEF_TECHNOLOGIES)
-def test_every_technology_of_the_brief_is_known(name: str) -> None:
+def test_every_technology_in_the_project_brief_is_known(name: str) -> None:
     assert canonical(name.lower()) == name
     assert entity_type(name) == "technology"
 
@@ -61,7 +61,7 @@ def test_a_hyphenated_name_ending_in_a_role_is_an_agent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["engineer", "non-developer", "cursor-pagination", "Re-Tester"])
-def test_other_names_are_not_agents(name: str) -> None:
+def test_names_without_the_form_of_a_role_are_not_agents(name: str) -> None:
     assert not is_agent(name)
 
 
@@ -70,21 +70,21 @@ def test_a_name_ending_in_a_pattern_word_is_a_pattern() -> None:
     assert entity_type("kitchen-table") == ""
 
 
-def test_keys_are_normalised_and_each_name_maps_to_itself() -> None:
+def test_vocabulary_keys_are_normalised_and_each_name_maps_to_itself() -> None:
     for table in (TECHNOLOGIES, PATTERNS):
         for key, name in table.items():
             assert key == name_key(key)
             assert table.get(name_key(name)) == name
 
 
-def test_ordinary_words_are_listed_as_technologies_or_patterns() -> None:
+def test_each_listed_ordinary_word_is_a_known_technology_or_pattern() -> None:
     assert all(word in TECHNOLOGIES or word in PATTERNS for word in ORDINARY)
 
 
-def test_terms_of_an_unknown_agent_are_derived_from_its_name() -> None:
+def test_search_terms_of_an_unknown_agent_are_derived_from_its_name() -> None:
     assert "PostgreSQL" in agent_terms("database-tuning-specialist")
     assert agent_terms("poem-writer") == ()
 
 
-def test_br14_terms_of_the_database_engineer_include_those_of_the_brief() -> None:
+def test_br14_search_terms_of_the_database_engineer_include_those_of_the_brief() -> None:
     assert {"PostgreSQL", "schema", "migration"} <= set(AGENT_TERMS["database-engineer"])

@@ -16,7 +16,7 @@ READERS = ("words", "sections", "either", "phrases", "filled", "listed", "word_t
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
-def test_a_word_list_names_its_source_and_has_no_duplicate_lines(file: Path) -> None:
+def test_each_word_list_mentions_its_source_and_has_no_duplicate_lines(file: Path) -> None:
     text = file.read_text("utf-8")
     sections = word_lists.sections(file.stem)
 
@@ -46,7 +46,7 @@ def test_references_to_other_word_lists_are_expanded() -> None:
     assert [row for row in rows if "<" in row.replace("(?<", "").replace("(?P<", "")] == []
 
 
-def test_every_list_used_in_the_code_exists() -> None:
+def test_every_word_list_section_used_in_the_code_exists() -> None:
     missing = []
     for path in PACKAGE.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text("utf-8"))):

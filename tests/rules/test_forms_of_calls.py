@@ -102,7 +102,7 @@ def refused(client: SimulatedClient, command: str) -> list[str]:
         "cp x y && (cd src && rm -rf ../data) &",
     ],
 )
-def test_a_rules_path_matches_in_every_spelling(client: SimulatedClient, command: str) -> None:
+def test_a_path_in_a_rule_matches_in_every_spelling(client: SimulatedClient, command: str) -> None:
     assert "rm -rf data" in refused(client, command)
 
 
@@ -222,7 +222,7 @@ def test_a_rules_path_matches_in_every_spelling(client: SimulatedClient, command
         "git commit -m x && git push --force || true",
     ],
 )
-def test_a_rule_for_a_command_applies_in_a_wrapper(client: SimulatedClient, command: str) -> None:
+def test_a_command_rule_applies_to_wrapped_commands(client: SimulatedClient, command: str) -> None:
     assert refused(client, command) == ["git push --force"]
 
 
@@ -322,7 +322,7 @@ def test_a_rule_for_a_script_applies_with_any_runner(client: SimulatedClient, co
         "echo src/api/x.py | xargs rm",
     ],
 )
-def test_a_change_of_a_file_is_detected(client: SimulatedClient, command: str) -> None:
+def test_a_command_that_changes_a_file_is_detected(client: SimulatedClient, command: str) -> None:
     assert "src/api/**" in refused(client, command)
 
 
@@ -340,7 +340,7 @@ def test_a_change_of_a_file_is_detected(client: SimulatedClient, command: str) -
         "truncate -s 0 conf/loc*",
     ],
 )
-def test_a_file_is_detected_within_its_folder(client: SimulatedClient, command: str) -> None:
+def test_a_rule_for_a_file_covers_globs_and_folders(client: SimulatedClient, command: str) -> None:
     assert "conf/local.toml" in refused(client, command)
 
 
@@ -512,7 +512,7 @@ def test_a_rule_applies_to_an_equivalent_call_of_another_program(
         "turbo run build",
     ],
 )
-def test_a_rule_for_files_allows_calls_that_do_not_change_them(
+def test_a_rule_for_files_allows_calls_that_do_not_change_the_files(
     client: SimulatedClient, command: str
 ) -> None:
     assert refused(client, command) == []

@@ -101,7 +101,7 @@ def test_a_call_depends_on_a_command_if_it_runs_only_after_success(
         ("out=$(pytest); echo $out", False),
     ],
 )
-def test_the_status_of_a_line_may_be_that_of_its_command(line: str, *, is_own: bool) -> None:
+def test_another_command_may_hide_the_status_of_a_check(line: str, *, is_own: bool) -> None:
     calls = calls_of(line, "/srv/app")
     [test] = required_by("x, first pytest")
     at = max(place for place, call in enumerate(calls) if runs(test, call, ()))
@@ -154,7 +154,7 @@ def test_a_change_of_a_file_that_a_check_may_read_is_detected(line: str, changed
         ("push, first test", "commit with care", "push, first test", ["push", "test"]),
     ],
 )  # fmt: skip
-def test_a_command_that_nobody_typed_is_reduced_to_its_activity(
+def test_a_command_the_user_never_typed_is_reduced_to_the_typed_activity(
     when: str, typed: str, expected: str, unsaid: list[str]
 ) -> None:
     assert as_typed(when, [typed]) == (expected, unsaid)
@@ -163,6 +163,6 @@ def test_a_command_that_nobody_typed_is_reduced_to_its_activity(
 @pytest.mark.parametrize(
     ("when", "first", "named"), [("commit", "think hard", "'think hard'"), ("", "pytest", "--when")]
 )
-def test_an_invalid_requirement_is_refused_as_an_option(when: str, first: str, named: str) -> None:
+def test_an_invalid_requirement_option_is_refused(when: str, first: str, named: str) -> None:
     with pytest.raises(BadInput, match=named):
         stated_first(when, first)

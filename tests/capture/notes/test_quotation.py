@@ -183,7 +183,7 @@ class TestWidening:
         kept = kept.replace("Some say push straight to main. They are wrong. ", "")
         assert kept.replace(FILLER, "").strip("… ") in ("", FILLER.strip())
 
-    def test_a_sentence_too_long_to_keep_is_left_out_and_not_truncated(self) -> None:
+    def test_an_overlong_sentence_is_omitted_instead_of_truncated(self) -> None:
         prompt = f"{'and again we look at the orders ' * 40} push straight to main"
 
         assert found("push straight to main", prompt).words == ""
@@ -231,7 +231,7 @@ OPTIONS = "There are two ways: A) keep the cart in Redis. B) keep it in the data
         ("", "yes", ""),
     ],
 )
-def test_an_answer_is_stored_with_the_proposal_it_accepts(
+def test_an_affirmative_answer_is_stored_with_the_accepted_proposal(
     said: str, answer: str, agreed: str
 ) -> None:
     assert agreement(said, answer) == (f"{agreed} — “{answer}”" if agreed else "")
@@ -292,7 +292,7 @@ def test_a_quotation_without_always_or_everywhere_applies_to_this_project(words:
     assert not says_everywhere(words)
 
 
-def test_nearly_all_honest_quotations_are_found_in_each_language() -> None:
+def test_at_least_90_percent_of_true_quotations_are_found_per_language() -> None:
     lines = Path(__file__).with_name("honest.jsonl").read_text("utf-8").splitlines()
     honest = [json.loads(line) for line in lines]
     shares: dict[str, list[bool]] = {}

@@ -88,7 +88,7 @@ def test_a_new_value_replaces_a_record_in_other_languages_too(
         ),
     ],
 )
-def test_a_sentence_that_begins_with_the_subject_of_a_record_concerns_it(
+def test_a_sentence_that_begins_with_the_subject_of_a_record_is_about_the_record(
     stored: tuple[Shared, dict[str, Record]], said: str, old: str
 ) -> None:
     shared, records = stored
@@ -97,7 +97,7 @@ def test_a_sentence_that_begins_with_the_subject_of_a_record_concerns_it(
     assert not any(shared.is_about(said, record) for record in records.values())
 
 
-def test_a_sentence_that_shares_only_common_words_does_not_concern_a_record(
+def test_a_sentence_that_shares_only_common_words_is_not_about_the_record(
     stored: tuple[Shared, dict[str, Record]],
 ) -> None:
     shared, _ = stored
