@@ -148,9 +148,7 @@ def test_the_domain_of_another_folder_can_be_looked_up(repository: Path) -> None
     assert domain_for(settings, place=str(repository / "services/gone")).name == "general"
 
 
-def test_agents_and_folders_of_an_isolated_domain_are_confined_to_that_domain(
-    repository: Path,
-) -> None:
+def test_agents_and_folders_of_an_isolated_domain_see_only_that_domain(repository: Path) -> None:
     file = legal(isolate=True, agents=["legal-advisor"], paths=["services/legal"])
     inside, outside = repository / "services/legal", repository / "services/billing"
     isolated = AgentDomain("legal", stated=True, isolated=True)

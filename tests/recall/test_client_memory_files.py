@@ -136,9 +136,7 @@ def test_an_unreadable_note_file_is_reported_and_other_notes_are_found(memory: M
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_native_notes_are_not_returned_if_the_graph_is_unreadable(
-    tmp_path: Path, memory: Memory
-) -> None:
+def test_native_notes_are_not_returned_without_a_graph(tmp_path: Path, memory: Memory) -> None:
     remember(memory, "Pagination uses opaque cursors")
     put(memory, "- Deploys go through Argo\n")
     memory.close()

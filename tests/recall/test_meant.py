@@ -49,9 +49,7 @@ def meant(memory: Memory, text: str) -> dict[str, str]:
         ("rust", "redis", 3),
     ],
 )
-def test_the_edit_distance_of_two_words_is_computed_only_up_to_a_limit(
-    one: str, other: str, count: int
-) -> None:
+def test_edit_distance_is_computed_only_up_to_a_limit(one: str, other: str, count: int) -> None:
     assert edits(one, other, 2) == edits(other, one, 2) == count
 
 

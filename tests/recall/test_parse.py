@@ -247,9 +247,7 @@ def test_a_capitalised_word_within_a_sentence_is_a_name() -> None:
         ("open how-to-deploy.md, then stop", "tell me how to deploy"),
     ],
 )
-def test_how_to_in_a_file_name_does_not_make_a_prompt_a_howto_question(
-    named: str, spoken: str
-) -> None:
+def test_how_to_in_a_file_name_does_not_set_the_howto_intent(named: str, spoken: str) -> None:
     assert parse(named, plain=True).intent == ""
     assert parse(spoken, plain=True).intent == "howto"
 

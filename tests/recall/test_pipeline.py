@@ -280,9 +280,7 @@ def test_br14_a_subagent_gets_memories_about_the_subject_of_its_type(fabric: Fab
     assert "Buttons" not in injection.text
 
 
-def test_br14_memories_about_the_task_of_a_subagent_come_before_those_of_its_type(
-    fabric: Fabric,
-) -> None:
+def test_br14_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
 

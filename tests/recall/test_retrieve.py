@@ -25,9 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     memory.close()
 
 
-def test_br1_an_entity_is_found_by_words_spread_over_its_name_and_observations(
-    memory: Memory,
-) -> None:
+def test_br1_an_entity_is_found_by_words_in_its_name_and_observations(memory: Memory) -> None:
     found, _, failures = retrieve(parse("pagination database-engineer"), memory)
 
     texts = {candidate.entity: candidate.text for candidate in found}

@@ -90,9 +90,7 @@ def test_a_session_start_reports_new_team_records_once_a_day(
     assert hooks.log == []
 
 
-def test_received_records_are_reported_only_at_attended_new_session_starts(
-    hooks: HookRunner,
-) -> None:
+def test_received_records_are_reported_only_at_attended_new_starts(hooks: HookRunner) -> None:
     start(hooks, "before")
     say(hooks, "bob", "The shop has one database")
 

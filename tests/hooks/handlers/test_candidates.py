@@ -22,9 +22,7 @@ def statuses(client: SimulatedClient) -> list[str]:
     return [r.status for r in client.records("1")]
 
 
-def test_a_statement_that_nobody_noted_becomes_a_candidate_with_its_context(
-    client: SimulatedClient,
-) -> None:
+def test_a_statement_nobody_noted_becomes_a_candidate_with_context(client: SimulatedClient) -> None:
     client.say("assistant", "I have started the dev server on port 3000.")
     client.fire("Stop", last_assistant_message="I have started the dev server on port 3000.")
     hear(client)
@@ -43,9 +41,7 @@ def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClien
     assert client.records("1") == []
 
 
-def test_a_request_to_remember_is_stored_at_once_without_a_candidate(
-    client: SimulatedClient,
-) -> None:
+def test_a_request_to_remember_is_stored_without_a_candidate(client: SimulatedClient) -> None:
     hear(client, "Remember that we always use pnpm instead of npm.")
 
     assert statuses(client) == ["active"]
@@ -141,9 +137,7 @@ def test_repeating_a_candidate_in_other_sessions_does_not_make_it_a_record(
     assert statuses(client) == ["candidate"]
 
 
-def test_a_note_with_the_same_words_turns_a_candidate_into_a_record(
-    client: SimulatedClient,
-) -> None:
+def test_a_note_with_the_same_words_makes_a_candidate_a_record(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
 
@@ -237,9 +231,7 @@ def test_a_rebuilt_database_contains_the_same_candidates(client: SimulatedClient
     assert statuses(client) == ["candidate"]
 
 
-def test_a_statement_with_a_secret_creates_neither_a_cue_nor_a_candidate(
-    client: SimulatedClient,
-) -> None:
+def test_a_statement_with_a_secret_gets_no_cue_and_no_candidate(client: SimulatedClient) -> None:
     secret = 2 * ("Kol1" + "bri") + "!"
 
     cue = client.prompt(f"there is a local server. let's use sa / {secret} to connect.")

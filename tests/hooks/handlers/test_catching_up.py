@@ -20,9 +20,7 @@ class TestCatchUp:
         assert [r.session for r in client.records()] == ["session-1"]
         assert row(client, "session-1")[1] != ""
 
-    def test_several_session_starts_read_each_interrupted_session_only_once(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_each_interrupted_session_is_read_only_once(self, client: SimulatedClient) -> None:
         for n in range(5):
             client.transcript = client.transcript.with_name(f"t{n}.jsonl")
             client.fire("UserPromptSubmit", f"broken-{n}", prompt="Look at the pool")
@@ -102,9 +100,7 @@ class TestCatchUp:
 
         assert row(client, "session-1")[1] != ""
 
-    def test_messages_unread_at_session_end_are_read_at_later_session_starts(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_messages_unread_at_session_end_are_read_later(self, client: SimulatedClient) -> None:
         for n in range(12):
             client.say("assistant", f"Part {n}. " + "We looked at the importer. " * 300)
         client.fire("SessionEnd", reason="other")

@@ -45,9 +45,7 @@ def test_a_record_is_not_flagged_while_its_file_is_unchanged(named: SimulatedCli
     assert RULE in told and "changed since" not in told
 
 
-def test_a_record_of_a_changed_file_is_flagged_in_the_context_of_a_prompt(
-    named: SimulatedClient,
-) -> None:
+def test_a_prompt_gets_the_flagged_record_of_a_changed_file(named: SimulatedClient) -> None:
     edit(named)
 
     assert f"{RULE} {MARK}" in named.prompt(PROMPT, "session-2")

@@ -38,9 +38,7 @@ def test_contradicting_records_both_remain_and_a_prompt_gets_the_newer_first(
     assert not client.record_of(OLD).superseded_by
 
 
-def test_the_notice_asks_the_user_which_of_two_contradicting_values_is_correct(
-    client: SimulatedClient,
-) -> None:
+def test_a_notice_asks_which_of_two_contradicting_values_is_valid(client: SimulatedClient) -> None:
     client.note("fact", OLD, session="session-1")
 
     notice = client.note("fact", NEW, session="session-2")
@@ -76,9 +74,7 @@ def test_a_session_start_shows_a_newer_fact_before_the_contradicted_decision(
     assert old == -1 or old == new + 1
 
 
-def test_of_several_contradicting_values_only_the_users_newest_is_shown(
-    client: SimulatedClient,
-) -> None:
+def test_of_contradicting_values_only_the_users_newest_is_shown(client: SimulatedClient) -> None:
     suffixes = ("_fx", "_sample", "_case")
     for place, suffix in enumerate(suffixes):
         session = f"session-{place}"
@@ -147,9 +143,7 @@ def test_recall_lists_the_newer_of_two_contradicting_values_first(client: Simula
     assert texts.index(NEW) < texts.index(OLD)
 
 
-def test_a_subagent_gets_the_newer_of_two_contradicting_values_first(
-    client: SimulatedClient,
-) -> None:
+def test_a_subagent_gets_the_newer_contradicting_value_first(client: SimulatedClient) -> None:
     said_twice(client, "")
     client.prompt("Let an agent do it.", "session-3")
 
@@ -175,9 +169,7 @@ class TestRefuted:
 
         assert client.record_of(wrong).superseded_by == client.record_of(right).id
 
-    def test_a_rule_without_a_quotation_does_not_supersede_a_rule_of_the_user(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_an_unquoted_rule_does_not_supersede_a_user_rule(self, client: SimulatedClient) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 

@@ -114,9 +114,7 @@ def test_decisions_of_the_current_session_are_restored_first(
     assert restored.index("PostgreSQL") < restored.index("tabs") < restored.index("Redis")
 
 
-def test_a_long_task_leaves_room_for_decisions_in_the_restored_text(
-    client: SimulatedClient,
-) -> None:
+def test_a_long_task_leaves_room_for_decisions_in_restored_text(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
     client.say("assistant", "I have read it all. " * 200)

@@ -122,9 +122,7 @@ def test_a_cue_shows_the_id_of_a_statement_that_was_already_stored(client: Simul
     assert f"Kept already as [{record.id[-8:]}]" in text
 
 
-def test_a_decision_the_user_asks_to_remember_is_stored_without_a_note(
-    client: SimulatedClient,
-) -> None:
+def test_a_decision_to_remember_is_stored_without_a_note(client: SimulatedClient) -> None:
     text = "Remember that we decided to use Redis for the job queue because it retries."
     said = client.fire("UserPromptSubmit", prompt=text)
     client.fire("Stop", last_assistant_message="All right.")
@@ -151,9 +149,7 @@ def test_a_decision_the_user_asks_to_remember_is_stored_without_a_note(
         "java.lang.IllegalStateException: never call this twice, always use reset instead",
     ],
 )
-def test_output_of_linters_compilers_or_logs_gets_no_cue(
-    client: SimulatedClient, text: str
-) -> None:
+def test_linter_compiler_and_log_output_gets_no_cue(client: SimulatedClient, text: str) -> None:
     assert cue(client, text) == ""
     assert client.records("1") == []
 

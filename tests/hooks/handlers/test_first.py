@@ -70,9 +70,7 @@ def test_a_precondition_the_user_never_typed_is_not_enforced(client: SimulatedCl
     assert reason(client, "git commit -m x") == ""
 
 
-def test_the_user_can_approve_a_precondition_that_only_the_assistant_wrote(
-    client: SimulatedClient,
-) -> None:
+def test_the_user_can_approve_a_precondition_of_the_assistant(client: SimulatedClient) -> None:
     client.note("rule", SENTENCE, SAID, when="commit", first="`./check.sh all`")
     (rule,) = client.records()
 

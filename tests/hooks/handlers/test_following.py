@@ -64,9 +64,7 @@ def test_a_session_start_shows_the_current_rules_of_an_edited_instruction_file(
     assert client.log == ""
 
 
-def test_a_large_instruction_file_is_read_only_at_the_end_of_the_turn(
-    client: SimulatedClient,
-) -> None:
+def test_a_large_instruction_file_is_read_only_at_a_turns_end(client: SimulatedClient) -> None:
     filler = "\n".join(f"<!-- {number} {'x' * 90} -->" for number in range(1000))
     rewrite(client, f"{RULES}- Name branches after issues\n\n{filler}\n")
     at_start = start(client, "codex", "s-1")

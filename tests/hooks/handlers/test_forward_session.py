@@ -116,9 +116,7 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["session"]
 
-    def test_all_messages_are_sent_if_there_are_fewer_than_ten(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_all_messages_are_sent_if_fewer_than_ten_exist(self, named: SimulatedClient) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")
         stop(named, "Second.")
@@ -134,9 +132,7 @@ class TestWhatIsSent:
 
         assert messages(named) == [*(f"Answer {n}" for n in range(1, 10)), "The newest answer."]
 
-    def test_without_a_transcript_the_message_in_the_event_is_sent(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_without_a_transcript_the_event_message_is_sent(self, named: SimulatedClient) -> None:
         stop(named, "Only this.")
 
         assert messages(named) == ["Only this."]
@@ -176,9 +172,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Before.", "After."]
 
-    def test_a_compaction_summary_is_sent_without_its_analysis_section(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_a_summary_is_sent_without_its_analysis_section(self, named: SimulatedClient) -> None:
         summary = f"<analysis>thinking aloud</analysis>\n<summary>\n{SUMMARY}\n</summary>"
         named.fire("PostCompact", trigger="manual", compact_summary=summary)
 
@@ -236,18 +230,14 @@ class TestWhatIsSent:
 
 
 class TestOnce:
-    def test_a_repeated_stop_event_queues_its_messages_only_once(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_a_repeated_stop_event_queues_messages_only_once(self, named: SimulatedClient) -> None:
         named.say("assistant", "Done.")
         stop(named, "Done.")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_two_turns_with_the_same_last_message_are_both_sent(
-        self, named: SimulatedClient
-    ) -> None:
+    def test_two_turns_with_equal_last_messages_are_both_sent(self, named: SimulatedClient) -> None:
         for number in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt=f"p{number}")

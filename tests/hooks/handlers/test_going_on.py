@@ -86,9 +86,7 @@ def test_nothing_is_shown_without_a_last_session(client: SimulatedClient) -> Non
     assert HEAD not in asked(client, "Where were we?")
 
 
-def test_a_session_started_after_the_current_one_is_not_the_last_session(
-    client: SimulatedClient,
-) -> None:
+def test_a_later_started_session_is_not_taken_for_the_last_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-2", source="startup")
     asked(client, "Please write the manual of the shop")
     time_before = ids.timestamp(time.time() - 60)

@@ -50,9 +50,7 @@ def waiting(client: SimulatedClient) -> int:
     return int(json.loads(client.command("review", "--json").stdout)["total"]["imported"])
 
 
-def test_imported_records_use_at_most_100_tokens_of_a_session_start(
-    client: SimulatedClient,
-) -> None:
+def test_imported_records_use_at_most_100_tokens_at_session_start(client: SimulatedClient) -> None:
     told = client.context("SessionStart", "s-1", source="startup")
 
     block = told.partition("</memory")[0]

@@ -82,9 +82,7 @@ def test_adding_many_records_to_memory_md_keeps_hand_written_notes_byte_for_byte
 
 
 @pytest.mark.parametrize("lines", [198, 300])
-def test_a_memory_md_that_is_full_of_user_notes_remains_unchanged(
-    client: SimulatedClient, lines: int
-) -> None:
+def test_a_memory_md_full_of_user_notes_is_unchanged(client: SimulatedClient, lines: int) -> None:
     path = own(client, b"- a note\n" * lines)
     decide(client)
 
@@ -165,9 +163,7 @@ def test_a_session_that_does_not_load_memory_md_gets_its_records(
     assert "PostgreSQL" not in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_memory_md_is_written_to_the_folder_set_in_the_users_settings(
-    client: SimulatedClient,
-) -> None:
+def test_memory_md_is_written_to_the_folder_in_the_users_settings(client: SimulatedClient) -> None:
     elsewhere = client.home / "notes"
     (client.home / ".claude").mkdir(exist_ok=True)
     settings = json.dumps({"autoMemoryDirectory": str(elsewhere)})

@@ -41,9 +41,7 @@ class TestTrust:
         assert record.evidence["quotation"] == SAID
         assert notice == f"memory-fabric remembered rule ({record.id[-8:]}) in your words"
 
-    def test_the_notice_does_not_repeat_the_text_of_the_note_line(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_the_notice_does_not_repeat_the_note_line(self, client: SimulatedClient) -> None:
         quotation = "Never start the dev server"
         notice = client.note("rule", RULE, quotation, prompt=SAID, why="it takes the port")
 
@@ -112,9 +110,7 @@ class TestTrust:
 
         assert only(client).trust == "assistant"
 
-    def test_a_proposal_that_the_user_only_agreed_to_has_the_assistants_trust(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_proposal_merely_agreed_to_gets_no_user_trust(self, client: SimulatedClient) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
         client.stop("Shall I keep the cart in Redis?")
@@ -149,17 +145,13 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
-    def test_a_private_marker_in_backticks_does_not_hide_the_text_after_it(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_private_tag_in_backticks_hides_no_later_text(self, client: SimulatedClient) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
         client.note("rule", RULE, SAID, prompt=prompt)
 
         assert only(client).trust == "user"
 
-    def test_weak_passwords_in_a_prompt_are_not_stored_in_any_file(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_weak_passwords_in_a_prompt_are_never_stored(self, client: SimulatedClient) -> None:
         weak, spaced = "river" + "stone", "two words" + " 9!"
         prompt = f'Run curl -u bob:{weak} https://example.org with {{"password": "{spaced}"}}'
         client.note("fact", f"The call is curl -u bob:{weak} x", prompt=prompt)
@@ -320,9 +312,7 @@ class TestReplacing:
 
         assert (only(client).valid_to, only(client).superseded_by) == ("", "")
 
-    def test_a_quoted_note_replaces_a_record_and_the_notice_shows_both(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_the_notice_shows_which_record_a_note_replaces(self, client: SimulatedClient) -> None:
         client.note("rule", "Packages are always installed with npm")
         old = only(client)
         notice = client.note(
@@ -372,9 +362,7 @@ class TestStopping:
         client.note("rule", RULE, SAID)
         assert only(client).trust == "user"  # said anew
 
-    def test_forget_with_an_unknown_id_reports_that_no_memory_has_this_id(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_forget_reports_an_unknown_id(self, client: SimulatedClient) -> None:
         assert "no memory has the id" in str(
             client.fire("UserPromptSubmit", prompt="forget 12345678")
         )

@@ -72,9 +72,7 @@ def test_the_note_of_an_earlier_tasks_outcome_is_shown_only_once(
     assert second == ""
 
 
-def test_earlier_work_is_shown_only_for_the_first_task_of_a_session(
-    worked: SimulatedClient,
-) -> None:
+def test_earlier_work_is_shown_only_for_a_sessions_first_task(worked: SimulatedClient) -> None:
     worked.fire("SessionStart", "later", source="startup")
     first = told(worked, "Add birthday cakes to the catalogue of the bakery.")
 
@@ -82,9 +80,7 @@ def test_earlier_work_is_shown_only_for_the_first_task_of_a_session(
     assert told(worked, AGAIN) == []
 
 
-def test_earlier_work_is_shown_once_even_if_prompts_are_not_recorded(
-    worked: SimulatedClient,
-) -> None:
+def test_earlier_work_is_shown_once_even_without_recorded_prompts(worked: SimulatedClient) -> None:
     worked.environ["MEMORY_FABRIC_NOTES"] = "off"
     worked.fire("SessionStart", "later", source="startup")
 

@@ -92,9 +92,7 @@ def test_a_message_quoted_by_several_notes_is_shown_once_in_the_notice(
     assert notice.count("in your words") == 4
 
 
-def test_parsing_memory_md_gives_each_line_the_quotation_that_it_refers_to(
-    client: SimulatedClient,
-) -> None:
+def test_parsing_memory_md_gives_each_line_its_full_quotation(client: SimulatedClient) -> None:
     note_all(client)
     text = client.memory_md_file().read_text("utf-8")
 

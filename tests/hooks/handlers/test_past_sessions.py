@@ -32,9 +32,7 @@ def start(machine: Machine, place: Path, **variables: str) -> str:
     return told
 
 
-def test_only_the_first_start_offers_earlier_sessions_without_reading_them(
-    machine: Machine,
-) -> None:
+def test_only_the_first_start_offers_earlier_sessions_and_reads_none(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (20, 10):
         machine.session(shop, "Hello", "Hi.", days_ago=days_ago)

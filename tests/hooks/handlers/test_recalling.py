@@ -102,9 +102,7 @@ class TestPrompt:
         assert "PostgreSQL" in first
         assert second == ""
 
-    def test_a_session_does_not_get_a_decision_that_it_noted_itself(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_session_does_not_get_a_decision_it_noted(self, client: SimulatedClient) -> None:
         noted(client)
 
         assert client.prompt(QUESTION, "session-1") == ""
@@ -207,9 +205,7 @@ class TestSubagents:
         assert given["general-purpose"] == ""
         assert "PostgreSQL" in given["Explore"]
 
-    def test_a_subagent_gets_memories_for_both_open_tasks_of_its_type(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_subagent_gets_memories_for_both_open_tasks(self, client: SimulatedClient) -> None:
         noted(client)
         noted(client, "Redis holds the session tokens, since it is fast")
         for id_, prompt in (
@@ -307,9 +303,7 @@ def test_records_are_injected_if_the_user_removed_memory_md(
     assert client.log == ""
 
 
-def test_a_file_name_like_last_session_does_not_trigger_recall_of_past_turns(
-    client: SimulatedClient,
-) -> None:
+def test_a_file_name_like_last_session_does_not_recall_past_turns(client: SimulatedClient) -> None:
     client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
     client.fire("Stop", "session-1", last_assistant_message="They do.")
 

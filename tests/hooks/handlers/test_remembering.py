@@ -48,9 +48,7 @@ def test_a_typed_decision_gets_user_trust_once_the_stop_event_confirms_the_promp
     assert record.id[-8:] in reply["systemMessage"]
 
 
-def test_a_prompt_that_only_requests_work_is_not_stored_as_a_record(
-    client: SimulatedClient,
-) -> None:
+def test_a_prompt_that_requests_work_is_not_stored_as_a_record(client: SimulatedClient) -> None:
     reply = client.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
 
     assert client.records("1") == []
@@ -210,9 +208,7 @@ class TestBridge:
         memory.close()
         return found
 
-    def test_entities_created_through_another_mcp_server_are_copied_once(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_entities_of_another_mcp_server_are_copied_once(self, client: SimulatedClient) -> None:
         client.fire("PostToolUse", **self.CALL)
         client.fire("PostToolUse", **self.CALL)
 
@@ -229,9 +225,7 @@ class TestBridge:
 
         assert self.graph(client) == [("Cart", "holds items")]
 
-    def test_entities_created_through_our_own_mcp_server_are_not_copied(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_entities_of_our_own_mcp_server_are_not_copied(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_name": "mcp__plugin_memory-fabric_memory__create_entities"}
         client.fire("PostToolUse", **call)
 

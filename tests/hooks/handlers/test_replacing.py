@@ -122,9 +122,7 @@ class TestBorrowedWords:
 
         assert client.is_open("after lunch")
 
-    def test_sharing_only_the_project_name_does_not_replace_a_rule(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_sharing_the_project_name_replaces_no_rule(self, client: SimulatedClient) -> None:
         client.note("rule", "The shop never shows prices without taxes", session="earlier")
         old = client.id_of("prices")
         client.note("rule", "The shop has a logo", "the shop has a new logo", instead_of=old)
@@ -268,9 +266,7 @@ class TestFeedback:
 
         assert "On this before" not in client.feedback()
 
-    def test_a_note_that_is_read_twice_gets_feedback_only_once(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_note_read_twice_gets_feedback_only_once(self, client: SimulatedClient) -> None:
         line = f"Noted fact: The staging host restarts every night.\nDropped: {'9' * 8}"
         client.prompt("Go on, please.")
         client.stop(line)
@@ -293,9 +289,7 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_the_characters_of_feedback_are_counted_as_cue_characters(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_characters_of_feedback_are_counted_as_a_cue(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -326,9 +320,7 @@ def test_a_note_that_quotes_two_statements_replaces_only_the_repeated_one(
 
 
 class TestNotesOff:
-    def test_a_note_written_while_notes_were_off_is_not_stored_later(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_note_written_while_off_is_not_stored_later(self, client: SimulatedClient) -> None:
         client.prompt("Go on, please.")
         client.types("notes off")
         client.say("user", "Go on, please.", timestamp=timestamp())

@@ -46,9 +46,7 @@ def test_a_repeated_candidate_is_shown_again_until_dropped(client: SimulatedClie
     assert shown(client, "session-6") == []
 
 
-def test_candidates_are_shown_at_a_new_start_but_not_after_resume_or_compact(
-    client: SimulatedClient,
-) -> None:
+def test_candidates_are_not_shown_after_a_resume_or_compaction(client: SimulatedClient) -> None:
     hear(client, SAID[0])
 
     assert shown(client, "later-1", "resume") == []

@@ -197,9 +197,7 @@ def test_a_global_record_omits_host_person_and_company(client: SimulatedClient) 
         assert name not in start
 
 
-def test_remembering_a_possible_name_globally_fails_with_exit_code_2(
-    client: SimulatedClient,
-) -> None:
+def test_a_possible_name_in_a_global_record_gives_exit_code_2(client: SimulatedClient) -> None:
     done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr

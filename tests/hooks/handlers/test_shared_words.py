@@ -54,9 +54,7 @@ def test_an_observation_of_a_rule_begins_with_the_users_quotation(client: Simula
     assert found and all(hit["metadata"]["quotation"] == said for hit in found)
 
 
-def test_text_around_a_statement_is_not_written_to_the_shared_journal(
-    client: SimulatedClient,
-) -> None:
+def test_text_around_a_statement_is_not_in_the_shared_journal(client: SimulatedClient) -> None:
     client.prompt("From now on mock the bank in all tests. Bob Miller was very angry last time.")
     client.fire("Stop", last_assistant_message="Done.")
     assert client.command("share", "on").returncode == 0

@@ -50,9 +50,7 @@ def has_started(client: SimulatedClient, agent: str, task: str) -> None:
     (folder / f"agent-{agent}.meta.json").write_text(json.dumps(noted), "utf-8")
 
 
-def test_the_hook_before_a_subagent_records_the_task_and_prints_nothing(
-    client: SimulatedClient,
-) -> None:
+def test_recording_the_task_of_a_subagent_prints_nothing(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert delegate(client, "t1", "Tune the analytics DB") == {}
@@ -133,9 +131,7 @@ def test_a_task_whose_agent_never_started_is_dropped_at_the_next_prompt(
     assert "PostgreSQL" not in given
 
 
-def test_memories_for_eight_tasks_of_one_agent_type_fit_into_the_budget(
-    client: SimulatedClient,
-) -> None:
+def test_memories_for_eight_tasks_of_one_type_fit_into_the_budget(client: SimulatedClient) -> None:
     things = "billing shipping catalogue checkout refunds loyalty reviews pricing".split()
     remembering(client, *(f"queue-{t} feeds the {t} worker" for t in things))
     for thing in things:
@@ -147,9 +143,7 @@ def test_memories_for_eight_tasks_of_one_agent_type_fit_into_the_budget(
     assert len(given) <= 1200
 
 
-def test_a_subagent_without_a_task_or_a_known_type_gets_no_memories(
-    client: SimulatedClient,
-) -> None:
+def test_a_subagent_without_a_task_or_known_type_gets_no_memories(client: SimulatedClient) -> None:
     remembering(client, ANALYTICS)
 
     assert start(client, "a1") == ""

@@ -59,9 +59,7 @@ def test_reading_the_transcript_at_stop_does_not_reopen_a_replaced_decision(
     assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
-def test_session_block_and_memory_md_no_longer_show_a_replaced_rule(
-    client: SimulatedClient,
-) -> None:
+def test_session_block_and_memory_md_do_not_show_a_replaced_rule(client: SimulatedClient) -> None:
     client.note("rule", "Orders are always archived in MongoDB")
     assert "MongoDB" in client.memory_md_file().read_text()
     client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
@@ -84,9 +82,7 @@ def test_the_assistant_does_not_supersede_a_record_of_the_user(client: Simulated
     assert f"contradicts {said.id[-8:]}: {said.what}" in notice
 
 
-def test_a_decision_of_the_assistant_supersedes_its_earlier_decision(
-    client: SimulatedClient,
-) -> None:
+def test_an_assistants_decision_supersedes_its_earlier_decision(client: SimulatedClient) -> None:
     client.note("decision", OLD, quotation="")
     notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
@@ -164,9 +160,7 @@ def test_a_pinned_record_is_shown_first_despite_many_newer_records(client: Simul
     assert "Deploys need two approvals" in again
 
 
-def test_many_questions_and_decisions_fit_into_the_session_block_limit(
-    client: SimulatedClient,
-) -> None:
+def test_many_questions_and_decisions_stay_within_the_block_limit(client: SimulatedClient) -> None:
     for n in range(12):
         names = tuple(Entity(f"part-{n}-{i}-{'x' * 40}", "component") for i in range(4))
         told(client, Record("question", f"Why does {n} {'so ' * 60}", entities=names))

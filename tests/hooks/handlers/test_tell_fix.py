@@ -74,9 +74,7 @@ def test_a_failure_without_a_known_fix_shows_none(known: SimulatedClient) -> Non
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
 
-def test_an_error_in_the_output_shows_the_fix_even_with_exit_status_0(
-    known: SimulatedClient,
-) -> None:
+def test_an_error_in_the_output_shows_the_fix_despite_exit_status_0(known: SimulatedClient) -> None:
     assert FIX[:30] in passed(known, "Error: force_https is not allowed for this service")
 
 

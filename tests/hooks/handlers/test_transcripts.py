@@ -254,9 +254,7 @@ class TestOnce:
 
         assert client.records("1") == []
 
-    def test_a_record_undone_before_the_stop_event_is_not_stored_again(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_record_undone_before_stop_is_not_stored_again(self, client: SimulatedClient) -> None:
         client.say("user", DECISION)
         client.say("assistant", f"Noted decision: {DECISION}.")
         client.fire("PreCompact", trigger="auto")

@@ -76,9 +76,7 @@ def test_questions_confirmations_and_unrelated_quotations_replace_no_record(
         "We use yarn for the packages of the storefront",
     ],
 )
-def test_a_quoted_denial_or_new_value_replaces_a_decision(
-    client: SimulatedClient, prompt: str
-) -> None:
+def test_a_quoted_denial_or_value_replaces_a_decision(client: SimulatedClient, prompt: str) -> None:
     client.note("decision", USED, session="earlier")
     (old,) = client.records()
     client.note("decision", "Yarn installs the modules", prompt, instead_of=old.id[-8:])
@@ -134,9 +132,7 @@ def test_a_note_cannot_confirm_a_candidate_that_waits_for_the_user(
     assert [record.trust for record in client.records()] in ([], ["assistant"])
 
 
-def test_an_always_outside_the_quotation_does_not_make_a_note_apply_everywhere(
-    client: SimulatedClient,
-) -> None:
+def test_an_always_outside_the_quotation_does_not_widen_the_scope(client: SimulatedClient) -> None:
     prompt = "The tests always take long. Please write the dates in UTC from here on."
     client.note(
         "rule", "Dates are in UTC", "write the dates in UTC", prompt=prompt, For="everywhere"
@@ -196,9 +192,7 @@ class TestNotesOff:
         assert [record.trust for record in client.records("1")] == ["assistant"]
 
 
-def test_the_sentence_that_reverses_a_later_match_is_kept_in_the_quotation(
-    client: SimulatedClient,
-) -> None:
+def test_a_sentence_that_reverses_a_later_match_is_kept(client: SimulatedClient) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 3
     words = "push straight to main"
     places = "".join(f"Chapter {n} has the line {words} in it.\n\n{filler}" for n in range(6))

@@ -152,9 +152,7 @@ def test_a_typed_prompt_gets_user_trust_once_its_transcript_entry_is_read(
     assert "main branch" in memory_file(client)
 
 
-def test_a_prompt_without_a_transcript_entry_has_the_assistants_trust(
-    client: SimulatedClient,
-) -> None:
+def test_a_prompt_without_a_transcript_entry_gets_no_user_trust(client: SimulatedClient) -> None:
     client.say("user", "Please run the tests.")
     fire(client, RULE)
     stop(client)
@@ -194,9 +192,7 @@ def test_a_prompt_stored_after_its_transcript_entry_was_read_counts_as_typed(
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_a_prompt_whose_hook_died_after_its_reply_still_counts_as_typed(
-    client: SimulatedClient,
-) -> None:
+def test_a_prompt_whose_hook_died_after_replying_counts_as_typed(client: SimulatedClient) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "session-1", "prompt": RULE}
     paths = {"transcript_path": str(client.transcript), "cwd": str(client.project)}
     outcome = dispatcher.answer(json.dumps(event | paths).encode(), client.environ)

@@ -87,9 +87,7 @@ class TestTypedCommands:
         assert "staging host restarts" in client.types("undo")
         assert client.records("1") == []
 
-    def test_undo_in_a_session_without_changes_is_passed_to_the_assistant(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_undo_without_changes_is_passed_to_the_assistant(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
 
         assert client.types("undo", "session-2") == ""
@@ -172,16 +170,12 @@ class TestTypedCommands:
 
         assert client.types("keep") == client.types("replace") == ""
 
-    def test_keep_without_an_id_ignores_a_contradiction_of_another_session(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_keep_ignores_a_contradiction_of_another_session(self, client: SimulatedClient) -> None:
         contradict(client)
 
         assert client.types("keep", "session-2") == ""
 
-    def test_forget_accepts_the_text_of_a_memory_instead_of_an_id(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_forget_accepts_a_text_instead_of_an_id(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         client.note("fact", "The mail server restarts every week", quotation="")
 

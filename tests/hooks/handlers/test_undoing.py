@@ -76,9 +76,7 @@ def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
     return old.id[-8:], new.id[-8:]
 
 
-def test_forgetting_a_decision_reports_the_earlier_one_as_valid_again(
-    client: SimulatedClient,
-) -> None:
+def test_forgetting_a_decision_reports_which_earlier_one_is_valid(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
     again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
 
@@ -91,9 +89,7 @@ def test_forgetting_a_decision_reports_the_earlier_one_as_valid_again(
     assert "again" not in client.types(f"forget {old}")
 
 
-def test_the_forget_shell_command_reports_the_decision_that_is_valid_again(
-    client: SimulatedClient,
-) -> None:
+def test_the_forget_shell_command_reports_the_decision_valid_again(client: SimulatedClient) -> None:
     old, new = replaced_cache(client)
 
     assert (

@@ -93,9 +93,7 @@ class TestIncidents:
         assert record.evidence["error"] == "KeyError: 'total'"
         assert record.evidence["files"] == ["cart.py"]
 
-    def test_of_two_fixes_a_note_gets_the_evidence_of_the_described_one(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_noted_fix_gets_evidence_of_its_own_error(self, client: SimulatedClient) -> None:
         for name, error in (("cart", "'total'"), ("order", "'street'")):
             ran(client, f"pytest tests/test_{name}.py", f"E   KeyError: {error}", failed=True)
             changed(client, f"{name}.py")
@@ -109,9 +107,7 @@ class TestIncidents:
 
         assert found == {"The order": "KeyError: 'street'"}
 
-    def test_a_noted_fix_gets_the_error_that_the_user_reported(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_noted_fix_gets_the_error_reported_by_the_user(self, client: SimulatedClient) -> None:
         report = "The upload hangs again:\nError: worker quota exceeded for the upload queue"
         client.say("user", report, timestamp=now())
         changed(client, "queue.toml")
@@ -125,9 +121,7 @@ class TestIncidents:
         assert record.evidence["files"] == ["queue.toml"]
         assert record.what in client.command("recall", "worker quota exceeded").stdout
 
-    def test_a_failure_in_one_turn_can_be_solved_in_a_later_turn(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_failure_can_be_solved_in_a_later_turn(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         stop(client)
         changed(client)
@@ -151,9 +145,7 @@ class TestIncidents:
 
         assert len(of_type(client, "solution")) == 1
 
-    def test_a_cause_stated_after_the_fix_was_stored_is_added_to_the_fix(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_cause_stated_later_is_added_to_the_stored_fix(self, client: SimulatedClient) -> None:
         client.say("user", "Make the cart work, please.", timestamp=now())
         ran(client, PYTEST, ERROR, failed=True)
         changed(client)
@@ -229,9 +221,7 @@ class TestStart:
         assert len(context) <= 3000
         return context
 
-    def test_working_in_a_session_creates_no_record_of_the_session(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_work_in_a_session_creates_no_session_record(self, client: SimulatedClient) -> None:
         worked(client, "work-0")
 
         assert client.records("1") == [] and self.start(client, "start-0") == ""
@@ -288,9 +278,7 @@ def days_ago(days: int) -> str:
     return ids.timestamp(time.time() - days * 24 * 3600)
 
 
-def test_recall_finds_the_solution_of_a_command_that_failed_and_then_passed(
-    client: SimulatedClient,
-) -> None:
+def test_recall_finds_the_solution_of_a_failed_and_fixed_command(client: SimulatedClient) -> None:
     ran(client, PYTEST, ERROR, failed=True)
     changed(client)
     passes(client)

@@ -154,9 +154,7 @@ class TestCommand:
         assert found["total"]["chars"] == channel["chars"]
         assert found["total"]["cost"] is None
 
-    def test_the_token_price_can_be_set_by_an_option_or_a_setting(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_the_token_price_can_be_an_option_or_a_setting(self, client: SimulatedClient) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         chars = self.worth(client)["total"]["chars"]
@@ -166,9 +164,7 @@ class TestCommand:
         stated = self.worth(client, "--price", "4")["total"]["cost"]
         assert stated == pytest.approx(chars * 1e-6, abs=1e-6)
 
-    def test_the_worth_command_without_data_exits_with_code_3(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_the_worth_command_without_data_has_exit_code_3(self, client: SimulatedClient) -> None:
         done = client.command("worth", "--days", "7")
 
         assert (done.returncode, done.stdout) == (3, "Nothing was told in the last 7 days.\n")
@@ -185,9 +181,7 @@ class TestCommand:
 
         assert self.worth(client)["sessions"] == 0
 
-    def test_maintenance_deletes_token_statistics_older_than_90_days(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_maintenance_deletes_token_counts_after_90_days(self, client: SimulatedClient) -> None:
         keep(client)
         client.context("SessionStart", source="startup")
         memory = client.memory()

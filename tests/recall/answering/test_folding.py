@@ -46,9 +46,7 @@ def say(memory: Memory, *texts: str) -> None:
         f"One more thing before lunch: {RULE.lower()}, so that runs do not disturb one another.",
     ],
 )
-def test_a_turn_with_the_text_of_a_record_is_merged_into_the_record(
-    memory: Memory, said: str
-) -> None:
+def test_a_turn_that_states_a_record_is_merged_into_the_record(memory: Memory, said: str) -> None:
     say(memory, said)
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits
