@@ -213,7 +213,7 @@ def test_reading_and_writing_have_separate_switches(
     assert _ran(sandbox, sandbox.environ) == ran
 
 
-def test_a_project_can_be_switched_off_alone(sandbox: Sandbox) -> None:
+def test_memory_can_be_turned_off_for_a_single_project(sandbox: Sandbox) -> None:
     from memory_fabric.config import read_settings
     from memory_fabric.store.home import switches
     from memory_fabric.store.memory import Memory

@@ -27,7 +27,7 @@ def fabric(tmp_path: Path) -> Fabric:
     return Fabric(memory, NOW)
 
 
-def test_the_explained_parts_add_up_to_relevance_and_score(fabric: Fabric) -> None:
+def test_score_parts_shown_by_explain_add_up_to_relevance_and_score(fabric: Fabric) -> None:
     told = explain(fabric, "redis sessions expiry policy", limit=10)
 
     assert len(told.answer.hits) == 4

@@ -86,7 +86,7 @@ def test_br19_an_unusable_filter_raises_an_error_that_mentions_the_filter(
     assert caught.value.field == named
 
 
-def test_filters_in_a_question_and_beside_the_question_must_both_match(fabric: Fabric) -> None:
+def test_filters_in_a_question_and_in_the_call_must_both_match(fabric: Fabric) -> None:
     assert texts(fabric, "name project:frontend", domain="code_reviewer") == [
         "Name branches after issues"
     ]

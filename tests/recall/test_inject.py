@@ -244,7 +244,7 @@ def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Pa
         ("when are snapshots deleted?", "Deleted after the merge", "Deletion leaves a log line"),
     ],
 )
-def test_a_who_or_when_question_gets_only_memories_that_answer_it(
+def test_a_who_or_when_question_gets_only_memories_with_such_an_answer(
     question: str, answer: str, no_answer: str
 ) -> None:
     query = prompt(question)
@@ -309,7 +309,7 @@ def test_hits_far_less_relevant_than_the_best_are_not_injected() -> None:
     assert [hit.id for hit in chosen] == ["record:1"]
 
 
-def test_a_file_name_with_an_error_does_not_count_as_a_failure() -> None:
+def test_a_file_name_that_contains_error_does_not_count_as_a_failure() -> None:
     fix = a_match(
         "The Vercel deployment answers 404 while vercel.json names no framework",
         "vercel",

@@ -76,7 +76,7 @@ def test_an_output_of_words_common_to_all_failures_finds_no_fix(output: str) -> 
     assert known_in(output, [fix, seen]) == []
 
 
-def test_the_same_error_type_with_another_detail_finds_no_fix() -> None:
+def test_the_same_error_type_with_different_details_finds_no_fix() -> None:
     fix = Record("solution", "fixed", evidence={"error": "KeyError: 'total'"})
 
     assert known_in("E   KeyError: 'total'", [fix])

@@ -116,7 +116,7 @@ def test_good_matches_of_a_session_raise_the_relevance_of_its_other_hits() -> No
     assert found["redis in a"] > found["redis in b"]
 
 
-def test_a_hit_of_the_named_entity_outranks_a_text_with_the_words_of_the_name() -> None:
+def test_a_hit_on_a_mentioned_entity_outranks_a_text_with_the_entity_name() -> None:
     found = relevances(
         "what does billing-service need",
         a_candidate("a queue", id="graph:billing-service#1", entity="billing-service"),

@@ -30,7 +30,7 @@ def test_the_only_session_with_the_rare_words_of_a_prompt_is_its_earlier_task() 
     assert found.rare == ("carburettor", "sprocket")
 
 
-def test_common_words_several_sessions_or_mere_answers_yield_no_earlier_task() -> None:
+def test_no_earlier_task_is_found_by_common_words_or_in_several_sessions() -> None:
     everywhere = [turn(name, "sprocket", "carburettor") for name in "abcd"]
     two = [turn("a", "sprocket", "carburettor"), turn("b", "squeaks", "bonnet")]
     answers = [turn("a", "sprocket", "carburettor", role="assistant")]

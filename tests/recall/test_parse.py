@@ -69,7 +69,7 @@ def test_the_question_word_decides_the_kind_of_answer(text: str, kind: str) -> N
     assert parse(text).answer_type == kind
 
 
-def test_filters_are_removed_from_the_terms_and_parsed() -> None:
+def test_filters_are_parsed_and_removed_from_the_search_terms() -> None:
     query = parse(
         "domain:code_reviewer type:decisions agent:database-engineer scope:team session:abc "
         "project:shop since:2026-01-01 before:2026-02 pagination",

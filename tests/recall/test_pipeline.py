@@ -135,7 +135,7 @@ def test_r7_a_filter_without_words_returns_recent_matching_memories(fabric: Fabr
     assert [hit.text for hit in fabric.recall("type:preference").hits] == ["Use tabs"]
 
 
-def test_filters_limit_the_results(fabric: Fabric) -> None:
+def test_only_results_that_match_the_filters_are_returned(fabric: Fabric) -> None:
     remember(fabric.memory, "Use Redis for sessions")
     remember(fabric.memory, "Prefer Redis streams", type="preference", domain="messaging")
 

@@ -55,7 +55,7 @@ def test_each_type_is_shown_by_its_display_name(kind: str, shown: str) -> None:
     assert hit_line(a_hit(metadata={"type": kind})).startswith(f"- [{shown} · ")
 
 
-def test_an_entity_mentioned_in_the_text_is_not_repeated_after_it() -> None:
+def test_an_entity_mentioned_in_the_text_is_not_repeated_after_the_text() -> None:
     assert hit_line(a_hit(entities=("Redis",))).endswith("Use Redis for sessions")
 
 
@@ -90,7 +90,7 @@ def test_a_hit_without_a_date_is_shown_as_undated() -> None:
     assert "undated" in hit_line(a_hit(timestamp=""))
 
 
-def test_a_past_turn_shows_who_said_it() -> None:
+def test_a_past_turn_is_shown_with_its_speaker() -> None:
     hit = a_hit("we tried that", source="episodes", metadata={"role": "user", "type": "episode"})
 
     assert hit_line(hit).startswith("- [user said · ")

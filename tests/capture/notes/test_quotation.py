@@ -39,7 +39,7 @@ def found(quotation: str, *prompts: str, origin: str = TYPED, sentence: str = ""
         ('use pnpm here" and "never npm', "use pnpm here because of the lock, never npm"),
     ],
 )
-def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> None:
+def test_a_quotation_is_found_despite_another_spelling(quotation: str, prompt: str) -> None:
     assert found(quotation, prompt).words == " ".join(prompt.split())
 
 
@@ -57,7 +57,7 @@ def test_typed_words_are_found_in_any_spelling(quotation: str, prompt: str) -> N
         ("run … the … tests … before … every commit", "run the tests before every commit"),
     ],
 )
-def test_different_or_too_few_words_are_not_quoted(quotation: str, prompt: str) -> None:
+def test_different_or_too_few_words_are_not_a_quotation(quotation: str, prompt: str) -> None:
     assert found(quotation, prompt, sentence="Push to main.") == Found()
 
 
@@ -82,7 +82,7 @@ def test_a_chosen_option_counts_as_an_answer_and_not_as_typed_words() -> None:
     assert found(option, option, origin=CHOSEN).answer == option
 
 
-def test_the_newest_prompt_that_contains_the_words_is_quoted() -> None:
+def test_the_newest_prompt_that_contains_the_quotation_is_quoted() -> None:
     words = "never push to main"
 
     assert found(words, "never push to main on Fridays", "never push to main at all").words == (
@@ -170,7 +170,7 @@ class TestWidening:
 
         assert "Please push straight to main." in words and "Never push straight to main." in words
 
-    def test_a_very_long_paragraph_is_reduced_to_whole_sentences_around_the_words(self) -> None:
+    def test_a_very_long_paragraph_is_reduced_to_sentences_around_the_quotation(self) -> None:
         first, last = "The team wrote this in May.", "So much for the orders."
         prompt = f"{first} {LONG * 3}Some say push straight to main. They are wrong. {LONG * 3}"
 

@@ -106,7 +106,7 @@ def test_a_candidate_counts_the_sessions_in_which_it_is_stated_again(
     assert record.evidence["again"] == 2
 
 
-def test_a_note_counts_a_restatement_by_the_user_in_another_session(
+def test_a_user_statement_of_an_existing_note_counts_as_a_repetition(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"

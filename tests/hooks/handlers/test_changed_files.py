@@ -111,7 +111,7 @@ def test_a_compaction_checks_only_files_mentioned_by_restored_records(
     assert told.count(".py holds") == told.count("has changed since")
 
 
-def test_recall_and_why_flag_the_record_of_a_changed_file(named: SimulatedClient) -> None:
+def test_recall_and_why_commands_flag_records_of_changed_files(named: SimulatedClient) -> None:
     edit(named)
     (record,) = named.records()
 

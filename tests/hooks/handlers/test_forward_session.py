@@ -107,7 +107,7 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["legal"]
 
-    def test_messages_of_a_session_in_a_non_isolated_domain_have_the_domain_session(
+    def test_messages_from_a_non_isolated_domain_are_sent_under_the_session_domain(
         self, named: SimulatedClient
     ) -> None:
         (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
@@ -137,7 +137,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Only this."]
 
-    def test_messages_that_are_empty_from_a_side_chain_or_from_the_client_are_skipped(
+    def test_tool_calls_side_chain_and_client_generated_messages_are_not_forwarded(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Kept.")
@@ -426,7 +426,7 @@ class TestCost:
 
 
 class TestPurging:
-    def test_a_purge_erases_waiting_and_rejected_items(self, named: SimulatedClient) -> None:
+    def test_purging_a_record_erases_it_from_the_spool(self, named: SimulatedClient) -> None:
         fact = "Use PostgreSQL for the ledger of Ann Smith"
         record = json.loads(named.command("remember", fact, "--json").stdout)["id"]
         stop(named, f"Noted: {fact}.", prompt="p1")

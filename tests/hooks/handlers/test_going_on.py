@@ -99,7 +99,7 @@ def test_a_later_started_session_is_not_taken_for_the_last_session(client: Simul
     assert HEAD not in asked(client, "where were we?")
 
 
-def test_erased_words_and_secrets_are_not_shown(client: SimulatedClient) -> None:
+def test_erased_text_of_the_last_session_is_not_shown(client: SimulatedClient) -> None:
     session(client, "session-1", TASK, ANSWER, "And the secret plan of Zurich?", "Zurich is set.")
     memory = client.memory()
     with memory.session_database().transaction() as c:

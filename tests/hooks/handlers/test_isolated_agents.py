@@ -304,7 +304,7 @@ def test_an_interrupted_session_is_read_into_its_own_domain(walled: SimulatedCli
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_a_start_in_an_isolated_folder_shows_no_messages_from_outside(
+def test_a_session_start_in_an_isolated_folder_shows_no_messages_from_outside(
     walled: SimulatedClient,
 ) -> None:
     walled.fire("SessionStart", "broken", source="startup")

@@ -80,7 +80,7 @@ def test_without_past_sessions_nothing_is_offered(machine: Machine) -> None:
     assert "memory-fabric is on" in told and "earlier session" not in told
 
 
-def test_nothing_is_offered_while_notices_are_off(machine: Machine) -> None:
+def test_past_sessions_are_not_offered_while_notices_are_off(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.")
     machine.memory.mkdir(parents=True)

@@ -135,7 +135,7 @@ class TestPrompt:
         assert client.prompt("yes", "session-2") == ""
         assert client.prompt("continue", "session-2") == ""
 
-    def test_the_first_prompt_gives_the_session_block_if_session_start_never_ran(
+    def test_the_first_prompt_returns_the_session_block_if_session_start_never_ran(
         self, client: SimulatedClient
     ) -> None:
         noted(client)

@@ -248,7 +248,7 @@ class TestUnattended:
         assert [r.trust for r in client.records()] == ["assistant"]
         assert not client.memory_md_file().exists()
 
-    def test_in_ci_nothing_is_captured(self, client: SimulatedClient) -> None:
+    def test_nothing_is_captured_in_ci_runs(self, client: SimulatedClient) -> None:
         client.environ["CI"] = "true"
         client.say("user", DECISION)
         client.note("rule", DECISION)

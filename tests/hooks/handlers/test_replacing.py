@@ -51,7 +51,7 @@ class TestBorrowedWords:
         ],
     )
     @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-    def test_a_note_on_another_subject_supersedes_nothing(
+    def test_a_note_on_another_subject_supersedes_no_record(
         self, client: SimulatedClient, rule: str, prompt: str, sentence: str, *, by_drop: bool
     ) -> None:
         client.note("rule", rule, session="earlier")
@@ -289,7 +289,7 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_characters_of_feedback_are_counted_as_a_cue(self, client: SimulatedClient) -> None:
+    def test_feedback_characters_are_counted_as_cue_costs(self, client: SimulatedClient) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -320,7 +320,7 @@ def test_a_note_that_quotes_two_statements_replaces_only_the_repeated_one(
 
 
 class TestNotesOff:
-    def test_a_note_written_while_off_is_not_stored_later(self, client: SimulatedClient) -> None:
+    def test_notes_are_not_stored_later_if_written_while_off(self, client: SimulatedClient) -> None:
         client.prompt("Go on, please.")
         client.types("notes off")
         client.say("user", "Go on, please.", timestamp=timestamp())

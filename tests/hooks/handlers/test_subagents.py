@@ -117,7 +117,7 @@ def test_agents_started_in_sequence_each_get_memories_for_their_own_task(
     assert "PostgreSQL" not in given
 
 
-def test_a_task_whose_agent_never_started_is_dropped_at_the_next_prompt(
+def test_a_task_whose_subagent_never_started_is_dropped_at_the_next_prompt(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)

@@ -58,7 +58,7 @@ def test_a_fix_is_shown_once_per_session(known: SimulatedClient) -> None:
     assert (bool(first), bool(second), bool(other)) == (True, False, True)
 
 
-def test_a_fix_already_shown_by_a_prompt_is_not_shown_again(known: SimulatedClient) -> None:
+def test_a_fix_already_shown_with_a_prompt_is_not_shown_again(known: SimulatedClient) -> None:
     assert FIX[:30] in known.prompt("fly deploy says force_https is not allowed", "session-2")
 
     assert failed(known) == ""
@@ -70,7 +70,7 @@ def test_a_fix_shown_at_session_start_is_shown_again_at_the_failure(known: Simul
     assert FIX[:30] in failed(known, "session-2")
 
 
-def test_a_failure_without_a_known_fix_shows_none(known: SimulatedClient) -> None:
+def test_a_failure_without_a_known_fix_shows_no_fix(known: SimulatedClient) -> None:
     assert failed(known, error="Exit code 1\nError: failed to fetch an image: unauthorized") == ""
 
 

@@ -25,7 +25,7 @@ from past_sessions.transcripts import make
 
 
 class TestWork:
-    def test_reading_twenty_new_messages_after_5_mb_costs_only_twenty_messages(
+    def test_only_new_messages_of_a_5_mb_transcript_are_read(
         self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"

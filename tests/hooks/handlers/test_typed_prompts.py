@@ -89,7 +89,7 @@ def origins(client: SimulatedClient) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", ["", "/nonexistent", "other.jsonl"])
-def test_a_command_whose_event_names_another_transcript_is_refused(
+def test_a_memory_command_with_another_transcript_path_is_refused(
     client: SimulatedClient, path: str
 ) -> None:
     """The assistant can pipe in an event that hides the call of a tool from which it comes."""
@@ -455,7 +455,7 @@ def test_a_rule_does_not_block_a_command_that_the_user_never_typed(
     assert "permissionDecision" not in reply
 
 
-def test_the_label_of_an_option_is_recognised_regardless_of_white_space() -> None:
+def test_the_label_of_a_chosen_option_is_recognised_despite_other_white_space() -> None:
     asked = {"question": "And now?", "options": [{"label": "Push  to main "}, {"label": "wait"}]}
 
     answers = {"questions": [asked], "answers": {"And now?": "Push to main"}}
@@ -463,7 +463,7 @@ def test_the_label_of_an_option_is_recognised_regardless_of_white_space() -> Non
     assert events.answers_in(answers) == (["Push to main"], [])
 
 
-def test_an_equal_prompt_in_another_session_confirms_no_prompt(
+def test_an_equal_prompt_in_another_session_does_not_confirm_a_prompt(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timestamp()

@@ -120,7 +120,7 @@ class TestTypedCommands:
         "prompt",
         ["keep face", "undo the last edit", "keep it", "keep", "replace", "forget dead code"],
     )
-    def test_prompts_that_only_resemble_commands_go_to_the_assistant(
+    def test_prompts_that_only_resemble_commands_are_passed_on(
         self, client: SimulatedClient, prompt: str
     ) -> None:
         assert client.types(prompt) == ""

@@ -114,7 +114,7 @@ def test_a_forged_session_with_its_own_transcript_is_refused_while_a_tool_runs(
     assert len(client.records()) == 1 and real.exists()
 
 
-def test_a_transcript_outside_the_clients_folder_gives_no_trust(
+def test_a_transcript_outside_the_clients_folder_gives_no_user_trust(
     client: SimulatedClient, tmp_path: Path
 ) -> None:
     client.transcript = tmp_path / "forged.jsonl"
@@ -127,7 +127,7 @@ def test_a_transcript_outside_the_clients_folder_gives_no_trust(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_command_in_the_first_prompt_is_executed_without_a_transcript(
+def test_a_memory_command_in_the_first_prompt_needs_no_transcript(
     client: SimulatedClient, announced: bool
 ) -> None:
     client.writes_entries = False

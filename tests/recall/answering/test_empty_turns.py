@@ -70,7 +70,7 @@ def test_recall_does_not_return_a_turn_that_equals_the_question(memory: Memory) 
     assert QUESTION not in texts(memory, QUESTION)
 
 
-def test_recall_omits_past_questions_only_of_the_asking_session(memory: Memory) -> None:
+def test_recall_omits_questions_asked_earlier_in_the_same_session(memory: Memory) -> None:
     asked = "Do the slow tests use a database?"
 
     assert asked in texts(memory, "slow tests with a fixture", session="s9")

@@ -50,7 +50,7 @@ def test_an_old_record_ranks_above_newer_turns_with_the_same_words(memory: Memor
     assert found(memory, "maps Leaflet")[0] == RULE
 
 
-def test_many_turns_do_not_displace_a_record(memory: Memory) -> None:
+def test_many_turns_do_not_displace_a_record_from_the_hits(memory: Memory) -> None:
     remember(memory, RULE, by=LONG_AGO)
     for number in range(12):
         turns = [
