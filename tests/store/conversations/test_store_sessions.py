@@ -24,7 +24,7 @@ def prompts(db: Database, count: int, session: str = "s") -> None:
         sessions.record_injections(db, session, "", (), "prompt", NOW)
 
 
-def test_an_event_of_a_known_session_updates_only_its_last_seen_time(db: Database) -> None:
+def test_an_event_updates_only_the_last_seen_time_of_a_known_session(db: Database) -> None:
     assert sessions.touch(db, "s", NOW, "/t")
     assert not sessions.touch(db, "s", "2026-02", "")
     assert sessions.field(db, "s", "started_at") == NOW
@@ -80,7 +80,7 @@ def test_only_prompt_events_are_counted_as_prompts(db: Database) -> None:
     assert sessions.field(db, "s", "prompts") == 2
 
 
-def test_recording_injections_creates_the_session_and_notes_that_its_block_was_loaded(
+def test_recording_loaded_injections_creates_the_session_with_load_time_and_transcript(
     db: Database,
 ) -> None:
     sessions.record_injections(
@@ -90,7 +90,9 @@ def test_recording_injections_creates_the_session_and_notes_that_its_block_was_l
     assert sessions.field(db, "s", "transcript") == "/t"
 
 
-def test_compaction_clears_the_injections_of_the_session_but_not_of_agents(db: Database) -> None:
+def test_compaction_of_a_session_keeps_the_injections_of_the_agents_in_the_session(
+    db: Database,
+) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)
@@ -137,7 +139,7 @@ def test_a_single_task_is_no_longer_open_once_it_was_offered_to_an_agent(db: Dat
     assert waiting(db) == []
 
 
-def test_each_agent_is_offered_all_open_tasks_until_there_are_as_many_agents_as_tasks(
+def test_two_tasks_stay_open_until_two_agents_have_been_offered_both(
     db: Database,
 ) -> None:
     note(db, "t0", "t1")
@@ -149,7 +151,9 @@ def test_each_agent_is_offered_all_open_tasks_until_there_are_as_many_agents_as_
     assert waiting(db) == []
 
 
-def test_tasks_recorded_later_wait_for_their_own_agents(db: Database) -> None:
+def test_a_task_saved_after_an_offer_stays_open_until_enough_agents_have_started(
+    db: Database,
+) -> None:
     note(db, "t0", "t1")
     sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
     note(db, "t2")
@@ -159,13 +163,13 @@ def test_tasks_recorded_later_wait_for_their_own_agents(db: Database) -> None:
     assert waiting(db) == []
 
 
-def test_closing_a_taken_task_leaves_the_other_tasks_waiting(db: Database) -> None:
+def test_closing_one_task_leaves_the_other_tasks_open(db: Database) -> None:
     note(db, "t0", "t1")
     sessions.close_tasks(db, ["t1"])
     assert waiting(db) == ["t0"]
 
 
-def test_the_next_prompt_ends_tasks_whose_agent_never_started(db: Database) -> None:
+def test_the_next_prompt_of_a_session_closes_tasks_for_which_no_agent_started(db: Database) -> None:
     note(db, "t0")
     sessions.record_injections(db, "s", "", (), "subagent", NOW)
     assert waiting(db) == ["t0"]
@@ -180,14 +184,16 @@ def test_old_tasks_are_not_offered(db: Database) -> None:
     assert waiting(db, since="2026-02") == ["t1"]
 
 
-def test_tasks_that_no_agent_starts_with_do_not_accumulate(db: Database) -> None:
+def test_only_a_limited_number_of_open_tasks_is_kept_and_the_oldest_are_dropped(
+    db: Database,
+) -> None:
     for i in range(sessions.OPEN_TASKS_KEPT + 10):
         sessions.save_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
     left = waiting(db)
     assert len(left) == sessions.OPEN_TASKS_KEPT and left[0] == "t010"
 
 
-def test_compaction_of_an_agent_clears_only_the_injections_of_that_agent(db: Database) -> None:
+def test_compaction_of_an_agent_keeps_the_injections_of_the_session(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)

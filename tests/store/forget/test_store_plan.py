@@ -73,7 +73,9 @@ def test_an_exact_name_or_alias_finds_only_the_entity(memory: Memory) -> None:
     assert by_name.entities[0].observations == ("is fast",)
 
 
-def test_words_find_records_and_observations_that_contain_all_of_the_words(memory: Memory) -> None:
+def test_a_search_finds_records_and_observations_that_contain_all_of_the_words(
+    memory: Memory,
+) -> None:
     record = memory.remember(pagination(), USER)
     create(
         memory,
@@ -164,7 +166,7 @@ def test_an_import_does_not_restore_a_forgotten_memory(memory: Memory) -> None:
     assert len(graph.read_graph(database(memory)).relations) == 1
 
 
-def test_an_entity_created_again_after_forgetting_can_also_be_imported(memory: Memory) -> None:
+def test_a_forgotten_entity_that_was_created_again_can_also_be_imported(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
 
@@ -177,7 +179,9 @@ def test_an_entity_created_again_after_forgetting_can_also_be_imported(memory: M
     )
 
 
-def test_a_change_queued_before_forgetting_does_not_restore_the_entity(memory: Memory) -> None:
+def test_a_change_queued_before_an_entity_was_forgotten_does_not_restore_the_entity(
+    memory: Memory,
+) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
     early = TOOL._replace(at="2020-01-01T00:00:00.000Z")
@@ -208,7 +212,7 @@ def test_an_imported_record_does_not_restore_a_forgotten_entity(memory: Memory) 
     assert [r.what for r in memory.find_records("1")] == ["Use it"]
 
 
-def test_an_older_change_does_not_restore_a_forgotten_record(memory: Memory) -> None:
+def test_writing_a_forgotten_record_again_does_not_restore_the_record(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     forget(memory, record.id)
@@ -255,7 +259,7 @@ def test_the_journal_marks_a_record_as_forgotten(world: World, memory: Memory) -
     assert json.loads(lines[-1])["forgotten"] is True
 
 
-def test_a_queued_operation_can_forget_entities_and_observations(memory: Memory) -> None:
+def test_a_forget_operation_read_from_the_queue_deletes_observations(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
     payload = {
         "ids": [],

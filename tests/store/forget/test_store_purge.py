@@ -156,7 +156,7 @@ def test_a_purge_keeps_all_other_memories(world: World) -> None:
     assert "unreadable" in (world.local / journal.BAD).read_text("utf-8")
 
 
-def test_queued_changes_that_a_purge_kept_can_still_be_applied(world: World) -> None:
+def test_queued_changes_unrelated_to_a_purge_are_still_applied(world: World) -> None:
     filled(world)
     memory = world.memory()
 
@@ -198,7 +198,7 @@ def test_a_purge_leaves_one_verified_backup_of_each_database(world: World) -> No
     assert all(map(backup.is_sound, done.backups))
 
 
-def test_undoing_other_changes_does_not_restore_a_purged_memory(world: World) -> None:
+def test_undoing_all_remaining_changes_does_not_restore_a_purged_memory(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
     purge(memory, id_)
@@ -211,7 +211,9 @@ def test_undoing_other_changes_does_not_restore_a_purged_memory(world: World) ->
     assert_gone(world)
 
 
-def test_an_entity_purged_by_its_alias_remains_in_texts_of_other_entities(world: World) -> None:
+def test_purging_an_entity_keeps_observations_of_other_entities_that_mention_the_entity(
+    world: World,
+) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"), entity("Bob", "Ann is his sister"))
     memory.write("create_relations", {"relations": [relation("Bob", "knows", "Ann")]}, TOOL)
@@ -231,7 +233,9 @@ def test_an_entity_purged_by_its_alias_remains_in_texts_of_other_entities(world:
         assert text not in everything
 
 
-def test_a_text_shared_with_another_entity_is_kept_there(world: World) -> None:
+def test_an_observation_of_a_purged_entity_is_kept_on_another_entity_with_the_same_text(
+    world: World,
+) -> None:
     memory = world.memory()
     slow = "answers within a second"
     create(memory, entity("api", slow, "is called by nobody"), entity("web", slow))
@@ -272,7 +276,7 @@ def test_a_memory_that_was_forgotten_before_can_be_purged(world: World) -> None:
     assert_gone(world)
 
 
-def test_a_memory_of_the_user_is_purged_from_every_project(world: World) -> None:
+def test_purging_a_user_record_erases_its_text_from_every_project(world: World) -> None:
     memory = world.memory()
     record = memory.remember(decision(SECRET, scope="user"), USER)
     assert record is not None
@@ -292,7 +296,7 @@ def test_a_memory_of_the_user_is_purged_from_every_project(world: World) -> None
     assert_gone(world)
 
 
-def test_matching_text_of_another_project_is_kept_and_reported(world: World) -> None:
+def test_a_purge_reports_files_of_another_project_that_contain_the_same_text(world: World) -> None:
     other = World(world.root, "shop").memory()
     create(other, entity("Ann", SECRET))
     other.close()
@@ -423,7 +427,7 @@ def served_file(world: World) -> Path:
     return path
 
 
-def test_a_purge_of_a_served_graph_erases_the_text_from_the_file_and_the_files_beside_it(
+def test_a_purge_of_a_served_graph_erases_the_text_from_the_graph_file_and_files_beside_it(
     world: World,
 ) -> None:
     path = served_file(world)
@@ -476,7 +480,9 @@ def test_a_purge_fails_while_the_served_graph_file_is_unwritable(world: World) -
     memory.close()
 
 
-def test_a_purge_only_lists_other_served_graphs_that_contain_the_words(world: World) -> None:
+def test_a_purge_lists_other_graph_files_that_contain_the_words_without_changing_them(
+    world: World,
+) -> None:
     path = served_file(world)
     open_mirrored(world.settings(MEMORY_FILE_PATH=str(path)), lambda _: None).close()
     before = path.read_bytes()

@@ -119,7 +119,7 @@ def filled(world: World, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["DENİZLİ", "İZMİRLİ"])
-def test_words_with_a_dotted_capital_i_are_erased(world: World, words: str) -> None:
+def test_words_with_a_dotted_capital_i_are_purged(world: World, words: str) -> None:
     memory = world.memory()
     say(memory, f"The gate is {words}, and the shop listens on 8080.")
 
@@ -213,7 +213,7 @@ def test_every_spelling_of_the_words_is_purged(world: World, spelled: str) -> No
     assert held(world, "Zürich-Österreich 9") == []
 
 
-def test_words_inside_longer_words_are_erased_only_with_option_inside(world: World) -> None:
+def test_words_inside_longer_words_are_purged_only_with_the_option_inside(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
     counts, _ = purging.preview(memory, purging.find(memory, "backwater"))
@@ -226,7 +226,7 @@ def test_words_inside_longer_words_are_erased_only_with_option_inside(world: Wor
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
 
 
-def test_after_a_purge_a_mere_word_stem_in_the_index_is_allowed(world: World) -> None:
+def test_a_purge_succeeds_if_the_index_keeps_the_word_for_another_spelling(world: World) -> None:
     """The index keeps `cafeteria` for another spelling of it, which was not asked for."""
     memory = world.memory()
     say(memory, "una cafetería grande", "the cafeteria is closed")
@@ -249,7 +249,9 @@ def test_purging_short_words_requires_an_id_or_an_exact_match(world: World) -> N
 
 
 @pytest.mark.parametrize("own", ["Decision", "observations", "created", "relationType", "-/!?.#"])
-def test_a_purge_of_words_that_memory_itself_writes_is_refused(world: World, own: str) -> None:
+def test_a_purge_of_words_that_occur_in_our_own_file_formats_is_refused(
+    world: World, own: str
+) -> None:
     memory = world.memory()
     say(memory, f"It is a {own} of mine.")
 
@@ -260,7 +262,7 @@ def test_a_purge_of_words_that_memory_itself_writes_is_refused(world: World, own
     assert turns(memory) == ["It is [erased] mine."]
 
 
-def test_a_second_purge_of_an_id_finds_nothing_and_keeps_the_tombstone(world: World) -> None:
+def test_a_purged_id_is_not_found_again_and_keeps_its_tombstone(world: World) -> None:
     memory = world.memory()
     record = memory.remember(decision("Open the gate at noon"), USER)
     assert record is not None
@@ -298,7 +300,7 @@ def test_words_that_occur_only_in_a_backup_are_found_there(world: World) -> None
     assert held(world, PLAIN) == []
 
 
-def test_a_turn_forgotten_by_its_id_is_not_restored(world: World) -> None:
+def test_a_turn_forgotten_by_its_id_is_not_stored_again(world: World) -> None:
     memory = world.memory()
     say(memory, "The port is 8080.", "Hello!")
     with database(memory).transaction() as c:
@@ -329,7 +331,7 @@ def test_purging_a_turn_by_its_id_also_purges_turns_that_repeat_its_text(world: 
     assert held(world, "blue badge") == []
 
 
-def test_a_copy_of_an_erased_turn_in_the_transcript_of_a_fork_is_recognised(world: World) -> None:
+def test_a_copy_of_an_erased_turn_in_a_forked_session_does_not_count_as_new(world: World) -> None:
     memory = world.memory()
     say(memory, f"It is {PLAIN}, yes.")
     purge(memory, PLAIN)
@@ -349,7 +351,9 @@ def test_a_word_that_looks_like_an_id_is_searched_as_a_word(world: World) -> Non
     assert turns(memory) == ["The ship is [erased]."]
 
 
-def test_another_project_with_the_words_is_listed_until_it_is_purged_too(world: World) -> None:
+def test_a_purge_lists_another_project_with_the_words_until_that_project_is_purged(
+    world: World,
+) -> None:
     other = World(world.root, "shop").memory()
     say(other, f"It is {PLAIN}, yes.")
     memory = world.memory()
@@ -368,7 +372,9 @@ def test_another_project_with_the_words_is_listed_until_it_is_purged_too(world: 
     assert held(world, PLAIN) == []
 
 
-def test_the_words_in_a_folder_name_are_reported_and_left_unchanged(world: World) -> None:
+def test_purged_words_in_the_name_of_a_project_folder_are_reported_and_left_unchanged(
+    world: World,
+) -> None:
     named = World(world.root, PLAIN)
     memory = named.memory()
     say(memory, f"In {PLAIN} we use Redis.")
@@ -381,7 +387,7 @@ def test_the_words_in_a_folder_name_are_reported_and_left_unchanged(world: World
     assert turns(named.memory()) == ["In [erased] we use Redis."]
 
 
-def test_a_failed_check_reports_file_and_bytes_and_the_next_purge_completes(
+def test_a_purge_reports_an_unknown_file_that_still_contains_the_words_and_can_be_resumed(
     world: World,
 ) -> None:
     filled(world, PLAIN)
@@ -418,7 +424,9 @@ def test_a_purge_fails_while_a_backup_with_the_text_cannot_be_deleted(world: Wor
     assert held(world, PLAIN) == []
 
 
-def test_a_purge_that_stops_at_one_backup_has_already_erased_the_earlier_ones(world: World) -> None:
+def test_a_purge_that_fails_at_one_backup_has_already_erased_the_words_from_earlier_backups(
+    world: World,
+) -> None:
     filled(world, PLAIN)
     memory = world.memory()
     create(memory, entity("Ann"), store="user")
@@ -466,7 +474,7 @@ def test_settings_files_and_the_registry_do_not_count_as_memories() -> None:
     assert {path: purge_files.is_of_memories(path) for path in ours} == ours
 
 
-def test_words_in_a_json_list_are_matched_as_one_text() -> None:
+def test_words_are_found_when_split_over_the_items_of_a_json_list() -> None:
     sought = Sought((Needle("correct horse battery", whole=True),))
 
     assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
@@ -489,7 +497,9 @@ def test_words_are_purged_from_a_journal_larger_than_the_limit_for_other_files(
     assert observations_of(database(memory), "zoo") == ("it has a gate",)
 
 
-def test_words_that_occur_in_a_few_of_thousands_of_texts_are_found(world: World) -> None:
+def test_a_purge_erases_the_only_matching_text_among_over_a_thousand_observations(
+    world: World,
+) -> None:
     memory = world.memory()
     texts = [f"text {number}" for number in range(1200)]
     create(memory, entity("zoo", *texts[:700], f"a {PLAIN} here", *texts[700:], f"{PLAIN}es"))
@@ -512,7 +522,7 @@ def test_words_that_occur_in_a_few_of_thousands_of_texts_are_found(world: World)
         ("correct horse", json.dumps(["correct", "horse"])),
     ],
 )
-def test_the_search_of_a_purge_skips_no_row_with_the_words_in_any_spelling(
+def test_the_sql_condition_of_a_purge_selects_rows_with_any_spelling_of_the_words(
     world: World, words: str, text: str
 ) -> None:
     memory = world.memory()
@@ -526,7 +536,7 @@ def test_the_search_of_a_purge_skips_no_row_with_the_words_in_any_spelling(
     assert (text,) in rows
 
 
-def test_the_search_of_a_purge_skips_rows_without_the_words(world: World) -> None:
+def test_the_sql_condition_of_a_purge_selects_no_row_without_the_words(world: World) -> None:
     memory = world.memory()
     create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
     condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])
@@ -536,7 +546,7 @@ def test_the_search_of_a_purge_skips_rows_without_the_words(world: World) -> Non
     assert rows == [(f"a {PLAIN}",)]
 
 
-def test_a_purge_reads_only_operations_that_it_may_have_to_change(
+def test_a_purge_does_not_read_operations_without_the_words(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -560,7 +570,7 @@ def test_a_purge_reads_only_operations_that_it_may_have_to_change(
     assert observations_of(database(memory), "zoo 1") == ("it has a gate",)
 
 
-def test_a_purge_erases_the_words_from_a_queued_change_in_its_own_memory(world: World) -> None:
+def test_a_purge_removes_the_purged_entity_from_a_queued_change(world: World) -> None:
     memory = world.memory()
     payload = {"entities": [entity("Ann", "is away"), entity("gate", "is green")]}
     operation = memory.operation("create_entities", payload, TOOL, "project")

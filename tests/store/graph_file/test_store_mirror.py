@@ -54,7 +54,9 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_mem_17_the_file_is_served_and_updated_in_the_reference_format(served: Served) -> None:
+def test_mem_17_a_served_graph_file_is_updated_in_the_format_of_the_reference_server(
+    served: Served,
+) -> None:
     served.put(line("api", "is fast"), edge("api", "uses", "api"))
     memory = served.open()
 
@@ -83,7 +85,7 @@ def held_by(copy: str) -> list[str]:
         found.close()
 
 
-def test_a_backup_is_created_when_one_is_due(served: Served) -> None:
+def test_opening_a_served_file_twice_creates_only_one_backup(served: Served) -> None:
     served.put(line("a"))
 
     served.open()
@@ -93,7 +95,9 @@ def test_a_backup_is_created_when_one_is_due(served: Served) -> None:
     assert held_by(copy) == ["a"]
 
 
-def test_a_missing_file_is_an_empty_graph_and_is_created_for_the_owner_only(served: Served) -> None:
+def test_a_missing_file_is_read_as_an_empty_graph_and_created_accessible_only_to_the_owner(
+    served: Served,
+) -> None:
     memory = served.open()
     assert whole(memory) == Graph()
     assert not served.path.exists()
@@ -105,7 +109,7 @@ def test_a_missing_file_is_an_empty_graph_and_is_created_for_the_owner_only(serv
     assert served.lines == [line("first", kind="component")]
 
 
-def test_memories_of_the_project_and_user_are_neither_served_nor_changed(served: Served) -> None:
+def test_a_served_file_neither_shows_nor_changes_memories_of_the_project(served: Served) -> None:
     ordinary = served.world.memory()
     ordinary.write("create_entities", {"entities": [entity("private")]}, TOOL)
     memory = served.open()
@@ -116,7 +120,7 @@ def test_memories_of_the_project_and_user_are_neither_served_nor_changed(served:
     assert names(graph.read_all(ordinary.databases()).entities) == ["private"]
 
 
-def test_a_file_that_was_only_read_is_not_written(served: Served) -> None:
+def test_a_served_file_is_not_written_if_nothing_was_changed(served: Served) -> None:
     served.put(b"null", edge("b", "uses", "a"), line("a"), b"")
     before = served.path.stat()
 
@@ -164,7 +168,9 @@ def test_invalid_lines_are_moved_to_a_separate_file_and_reported(served: Served)
     assert str(aside) in told
 
 
-def test_an_invalid_line_is_set_aside_only_once(served: Served) -> None:
+def test_an_invalid_line_is_copied_to_the_separate_file_and_reported_only_once(
+    served: Served,
+) -> None:
     served.put(b"{torn", line("a"))
     memory = served.open()
     served.put(b"{torn", line("a"), line("b"))
@@ -175,7 +181,7 @@ def test_an_invalid_line_is_set_aside_only_once(served: Served) -> None:
     assert len(served.told) == 1
 
 
-def test_changes_by_other_programs_are_seen_by_the_next_reader(served: Served) -> None:
+def test_changes_of_the_file_by_other_programs_are_visible_in_the_next_read(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
 
@@ -186,7 +192,9 @@ def test_changes_by_other_programs_are_seen_by_the_next_reader(served: Served) -
     )
 
 
-def test_a_type_and_an_order_changed_by_other_programs_are_adopted_in_place(served: Served) -> None:
+def test_a_changed_type_and_observation_order_in_the_file_are_applied_to_the_same_entity(
+    served: Served,
+) -> None:
     served.put(line("a", "x", "y"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
 
@@ -209,7 +217,7 @@ def test_a_served_file_with_only_a_new_modification_time_changes_nothing(served:
     assert database(memory).row("SELECT count(*) FROM operations") == count
 
 
-def test_changes_by_others_between_a_write_and_its_mirroring_are_kept_on_both_sides(
+def test_concurrent_changes_by_us_and_by_another_program_are_merged_in_the_file(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("gone", "by us"), line("b"), edge("a", "uses", "b"))
@@ -229,7 +237,7 @@ def test_changes_by_others_between_a_write_and_its_mirroring_are_kept_on_both_si
     ]
 
 
-def test_an_entity_removed_by_others_is_kept_while_our_own_rows_refer_to_it(
+def test_an_entity_that_others_removed_from_the_file_is_kept_if_we_added_rows_for_it(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("b"), line("c"))
@@ -244,7 +252,7 @@ def test_an_entity_removed_by_others_is_kept_while_our_own_rows_refer_to_it(
     assert served.lines == [line("a", "ours"), line("b"), line("c"), edge("c", "uses", "a")]
 
 
-def test_an_entity_that_we_deleted_and_others_created_again_exists(served: Served) -> None:
+def test_an_entity_that_others_create_again_after_we_deleted_it_exists(served: Served) -> None:
     served.put(line("a", "x"))
     memory = served.open()
     memory.write("delete_entities", {"entityNames": ["a"]}, TOOL)
@@ -255,7 +263,7 @@ def test_an_entity_that_we_deleted_and_others_created_again_exists(served: Serve
     assert whole(memory).entities == (Entity("a", "t", ("again",)),)
 
 
-def test_changes_not_mirrored_before_the_exit_are_mirrored_at_the_next_start(
+def test_changes_not_written_to_the_file_before_an_exit_are_written_at_the_next_start(
     served: Served,
 ) -> None:
     served.put(line("a"))
@@ -282,7 +290,9 @@ def test_temporary_files_of_a_killed_writer_are_removed_at_the_next_start(
     assert left == ["memory.jsonl", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"]
 
 
-def test_our_own_write_is_recognised_after_an_exit_before_it_was_recorded(served: Served) -> None:
+def test_our_write_to_the_file_is_recognised_although_we_exited_before_recording_the_write(
+    served: Served,
+) -> None:
     served.put(line("a"))
     memory = served.open()
     before = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
@@ -301,7 +311,9 @@ def test_our_own_write_is_recognised_after_an_exit_before_it_was_recorded(served
     assert served.lines == [line("a")]
 
 
-def test_after_a_kill_during_an_exchange_entities_are_read_from_the_file(served: Served) -> None:
+def test_entities_are_read_from_the_file_again_after_a_kill_during_synchronisation(
+    served: Served,
+) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
     # What stands in the middle: nothing is agreed on, and the entity is out.
@@ -317,7 +329,7 @@ def test_after_a_kill_during_an_exchange_entities_are_read_from_the_file(served:
     assert again.relations == (Relation("a", "uses", "b"),)
 
 
-def test_deleting_the_served_file_empties_the_graph_after_a_backup(served: Served) -> None:
+def test_deleting_the_served_file_empties_the_graph_and_creates_a_backup(served: Served) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
     memory = served.open()
     served.path.unlink()
@@ -343,7 +355,9 @@ def test_changes_not_yet_written_survive_the_deletion_of_the_served_file(served:
     assert served.lines == [line("ours", kind="component")]
 
 
-def test_an_unwritable_file_fails_no_call_and_is_reported_once(tmp_path: Path) -> None:
+def test_calls_succeed_while_the_served_file_is_unwritable_and_the_user_is_notified(
+    tmp_path: Path,
+) -> None:
     served = Served(tmp_path)
     served.put(line("a"))
 
@@ -356,7 +370,7 @@ def test_an_unwritable_file_fails_no_call_and_is_reported_once(tmp_path: Path) -
     assert os.listdir(served.path.parent) == ["memory.jsonl"]
 
 
-def test_a_path_that_is_not_a_file_is_an_error_with_a_message(served: Served) -> None:
+def test_serving_a_path_that_is_a_folder_is_refused_with_a_message(served: Served) -> None:
     served.path.mkdir()
 
     with pytest.raises(StoreUnavailable, match="it is not a file"):
@@ -395,7 +409,9 @@ def test_a_damaged_database_is_rebuilt_and_the_file_is_kept(served: Served) -> N
     assert any("set aside" in sentence for sentence in served.told)
 
 
-def test_the_file_is_still_read_while_memory_is_switched_off(served: Served) -> None:
+def test_a_served_file_can_be_read_but_not_changed_while_memory_is_switched_off(
+    served: Served,
+) -> None:
     served.put(line("a"))
 
     memory = served.open(MEMORY_FABRIC="off")
@@ -415,7 +431,9 @@ def in_folder(path: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def test_a_relative_path_is_resolved_from_the_project_or_the_current_folder(served: Served) -> None:
+def test_a_relative_path_of_the_graph_file_is_resolved_from_the_project_or_current_folder(
+    served: Served,
+) -> None:
     world = served.world
     relative = {"MEMORY_FILE_PATH": "notes/m.jsonl"}
 
@@ -428,7 +446,7 @@ def test_a_relative_path_is_resolved_from_the_project_or_the_current_folder(serv
     assert file_path(home) == str(world.root / "m.jsonl")
 
 
-def test_a_call_on_an_unchanged_file_acquires_no_lock_and_reads_nothing(served: Served) -> None:
+def test_a_read_acquires_no_lock_if_the_served_file_is_unchanged(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
 

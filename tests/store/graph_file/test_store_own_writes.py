@@ -24,7 +24,7 @@ BARE = exchange.line_of(Entity("api", "t"))
 FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
 
 
-def test_rows_that_our_write_added_and_removed_in_the_file_are_recorded() -> None:
+def test_a_write_records_the_rows_that_it_added_to_and_removed_from_the_file() -> None:
     brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
     taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
 
@@ -33,7 +33,7 @@ def test_rows_that_our_write_added_and_removed_in_the_file_are_recorded() -> Non
     assert taken.removed == {STATED}
 
 
-def test_a_change_of_type_counts_as_another_entity() -> None:
+def test_changing_an_entitys_type_is_recorded_as_removing_one_entity_and_adding_another() -> None:
     other = exchange.line_of(Entity("api", "service"))
 
     ours = Recent().after([BARE], [other], NOW_S).unknown_at(NOW_S)
@@ -42,7 +42,7 @@ def test_a_change_of_type_counts_as_another_entity() -> None:
     assert ours.removed == {API}
 
 
-def test_own_writes_explain_only_files_written_soon_after_or_before_them() -> None:
+def test_a_program_that_wrote_the_file_long_after_our_write_is_assumed_to_know_our_write() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert known.unknown_at(NOW_S + WINDOW_S - 0.1).added == {API}
@@ -50,13 +50,13 @@ def test_own_writes_explain_only_files_written_soon_after_or_before_them() -> No
     assert not known.unknown_at(NOW_S + WINDOW_S).added
 
 
-def test_restoring_an_old_copy_of_the_file_counts_as_a_deliberate_change() -> None:
+def test_our_writes_do_not_count_as_unknown_to_a_much_older_copy_of_the_file() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert not known.unknown_at(NOW_S - LONGEST_S).added
 
 
-def test_rows_that_are_written_repeatedly_are_not_recorded_forever() -> None:
+def test_a_row_that_we_write_repeatedly_counts_as_recent_only_up_to_a_time_limit() -> None:
     known, at_s = Recent(), NOW_S
     while at_s < NOW_S + LONGEST_S:
         known = known.after([], [BARE], at_s)
@@ -66,7 +66,7 @@ def test_rows_that_are_written_repeatedly_are_not_recorded_forever() -> None:
     assert not known.unknown_at(at_s).added
 
 
-def test_a_row_that_is_added_again_no_longer_counts_as_removed() -> None:
+def test_a_row_that_we_removed_and_added_again_is_recorded_only_as_added() -> None:
     known = Recent().after([BARE], [], NOW_S).after([], [BARE], NOW_S + 1)
 
     ours = known.unknown_at(NOW_S + 1)
@@ -75,13 +75,15 @@ def test_a_row_that_is_added_again_no_longer_counts_as_removed() -> None:
     assert not ours.removed
 
 
-def test_writes_that_are_too_old_are_dropped_from_the_record() -> None:
+def test_own_writes_older_than_the_time_window_are_dropped_from_the_record() -> None:
     known = Recent().after([], [BARE], NOW_S).after([], [exchange.line_of(EDGE)], NOW_S + WINDOW_S)
 
     assert list(known.added) == [digest_of(RELATION, *EDGE)]
 
 
-def test_the_saved_record_of_own_writes_has_no_text_and_loads_unchanged(tmp_path: Path) -> None:
+def test_the_saved_record_of_own_writes_contains_no_text_and_is_loaded_unchanged(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     db = memory.database("user", create=True)
     assert db is not None

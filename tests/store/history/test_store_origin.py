@@ -23,7 +23,7 @@ def remembered(memory: Memory, record: Record) -> Record:
     return stored
 
 
-def test_entities_of_the_first_record_are_new_and_its_observations_are_counted(
+def test_all_entities_of_a_first_record_are_reported_as_new_with_the_observation_count(
     memory: Memory,
 ) -> None:
     stored = remembered(memory, pagination())
@@ -33,7 +33,7 @@ def test_entities_of_the_first_record_are_new_and_its_observations_are_counted(
     )
 
 
-def test_entities_of_an_earlier_record_count_as_known(memory: Memory) -> None:
+def test_entities_that_an_earlier_record_created_are_reported_as_known(memory: Memory) -> None:
     remembered(memory, pagination())
     second = remembered(memory, pagination()._replace(what="Cursors stay stable under inserts"))
 
@@ -44,7 +44,7 @@ def test_entities_of_an_earlier_record_count_as_known(memory: Memory) -> None:
     assert (found.observations, found.relations) == (3, 1)
 
 
-def test_all_entities_of_a_repeated_record_count_as_known(memory: Memory) -> None:
+def test_all_entities_of_a_repeated_record_are_reported_as_known(memory: Memory) -> None:
     stored = remembered(memory, pagination())
 
     assert graph_rows(memory, stored, repeated=True).new == ()
@@ -57,5 +57,7 @@ def test_a_local_record_adds_no_rows_to_the_graph(memory: Memory) -> None:
     assert graph_rows(memory, stored, repeated=False) == GraphRows()
 
 
-def test_a_record_that_is_not_in_the_database_added_no_rows(memory: Memory) -> None:
+def test_no_graph_rows_are_reported_for_a_record_that_is_not_in_the_database(
+    memory: Memory,
+) -> None:
     assert graph_rows(memory, pagination()._replace(id="elsewhere"), repeated=False) == GraphRows()

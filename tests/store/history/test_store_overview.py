@@ -62,7 +62,9 @@ def test_an_entity_in_both_databases_appears_once_with_all_observations(tmp_path
     assert set(seen["left_out"].values()) == {0}
 
 
-def test_records_list_their_entities_and_candidates_are_omitted(tmp_path: Path) -> None:
+def test_the_overview_lists_records_with_their_entities_and_omits_candidates(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     known = memory.remember(pagination(), USER)
     memory.remember(decision("Perhaps use GraphQL", confidence=0.35), USER)
@@ -76,7 +78,7 @@ def test_records_list_their_entities_and_candidates_are_omitted(tmp_path: Path) 
     assert seen["left_out"]["records"] == 0
 
 
-def test_a_record_refers_to_its_entity_by_the_name_after_a_merge(tmp_path: Path) -> None:
+def test_after_a_merge_a_record_lists_the_merged_entity_by_its_new_name(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     memory.remember(decision(entities=(Entity("k8s", "technology"),)), USER)
     create(memory, entity("Kubernetes"))
@@ -103,7 +105,9 @@ def test_changes_are_listed_newest_first_with_their_entities_and_records(tmp_pat
     assert "cursor-pagination" in names(seen, remembered)
 
 
-def test_a_merge_and_its_undo_list_the_entities_that_exist_now(tmp_path: Path) -> None:
+def test_a_merge_is_listed_with_the_merged_entity_and_after_an_undo_with_both_entities(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Kubernetes", "runs"), entity("k8s", "runs too"))
     memory.write("merge", {"into": "Kubernetes", "names": ["k8s"]}, TOOL, store="project")
@@ -118,7 +122,7 @@ def test_a_merge_and_its_undo_list_the_entities_that_exist_now(tmp_path: Path) -
     assert set(names(apart, apart["changes"][1])) == {"Kubernetes", "k8s"}
 
 
-def test_beyond_the_limits_the_most_connected_and_newest_remain_and_others_are_counted(
+def test_an_overview_over_its_limits_keeps_connected_entities_and_counts_omitted_items(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = World(tmp_path).memory()
@@ -148,7 +152,7 @@ def test_beyond_the_limits_the_most_connected_and_newest_remain_and_others_are_c
     }
 
 
-def test_a_large_memory_needs_no_more_queries_than_a_small_one(
+def test_the_overview_of_a_large_memory_needs_no_more_queries_than_that_of_a_small_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -203,7 +207,9 @@ def test_a_requested_entity_and_its_neighbours_come_before_more_connected_entiti
     assert asked["left_out"]["entities"] == 3
 
 
-def test_drawing_the_graph_reads_only_the_graph(tmp_path: Path) -> None:
+def test_an_overview_of_only_the_graph_omits_observations_records_and_changes(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("one", "a text"))
     memory.remember(decision(), USER)

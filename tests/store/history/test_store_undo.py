@@ -49,7 +49,7 @@ def undo_last(memory: Memory) -> undo.Undone:
     return done
 
 
-def test_undo_reverts_the_last_change_and_then_the_one_before(memory: Memory) -> None:
+def test_repeated_undo_reverts_changes_from_newest_to_oldest(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     create(memory, entity("two", "b"))
 
@@ -62,7 +62,7 @@ def test_undo_reverts_the_last_change_and_then_the_one_before(memory: Memory) ->
         undo.last(memory)
 
 
-def test_the_last_change_is_searched_in_both_databases(memory: Memory) -> None:
+def test_undo_reverts_the_newest_change_of_either_database(memory: Memory) -> None:
     create(memory, entity("mine"), store="user")
     create(memory, entity("ours"), store="project")
     create(memory, entity("mine too"), store="user")
@@ -102,7 +102,7 @@ def test_an_id_that_matches_several_or_no_changes_is_refused(memory: Memory) -> 
             changes.by_id(memory, unknown)
 
 
-def test_an_undo_is_reverted_by_its_own_id(memory: Memory) -> None:
+def test_an_undo_can_itself_be_undone_by_its_id(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     done = undo_last(memory)
 
@@ -123,7 +123,7 @@ def test_a_change_that_is_already_undone_is_skipped_and_reported(memory: Memory)
     assert (again.by, again.because) == ("", "it is undone already")
 
 
-def test_an_undo_for_an_unavailable_memory_is_queued_and_reported(memory: Memory) -> None:
+def test_an_undo_is_queued_and_reported_if_the_database_is_missing(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     memory.flush()
     last = undo.last(memory)
@@ -168,7 +168,7 @@ def test_undoing_a_session_without_changes_is_reported(memory: Memory) -> None:
             undo.of_session(memory, session)
 
 
-def test_undo_keeps_rows_that_others_added_since(memory: Memory) -> None:
+def test_undoing_the_creation_of_an_entity_keeps_observations_added_later(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     said = {"observations": [{"entityName": "one", "contents": ["b"]}]}
     memory.write("add_observations", said, USER)
@@ -178,7 +178,9 @@ def test_undo_keeps_rows_that_others_added_since(memory: Memory) -> None:
     assert observations_of(database(memory), "one") == ("b",)
 
 
-def test_an_undone_record_leaves_the_journal_and_the_notes(world: World, memory: Memory) -> None:
+def test_undoing_a_record_removes_it_from_the_journal_and_the_notes(
+    world: World, memory: Memory
+) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     memory.flush()
@@ -208,7 +210,7 @@ def test_undoing_a_forget_operation_restores_everything(memory: Memory) -> None:
     assert database(memory).rows("SELECT * FROM tombstones") == []
 
 
-def test_an_older_change_does_not_restore_what_was_forgotten_since(memory: Memory) -> None:
+def test_undoing_a_deletion_does_not_restore_an_entity_forgotten_later(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
     gone = {"deletions": [{"entityName": "Ann", "observations": ["likes tea"]}]}
     memory.write("delete_observations", gone, TOOL)
@@ -220,7 +222,9 @@ def test_an_older_change_does_not_restore_what_was_forgotten_since(memory: Memor
     assert entities(memory) == []
 
 
-def test_undoing_a_merge_separates_the_entities_and_keeps_later_facts(memory: Memory) -> None:
+def test_undoing_a_merge_separates_the_entities_and_keeps_later_observations(
+    memory: Memory,
+) -> None:
     create(memory, entity("Redis", "is fast"), entity("redis-server", "is fast", "listens on 6379"))
     merge.merge(memory, merge.plan(memory, "Redis", ["redis-server"]), BY)
     said = {"observations": [{"entityName": "Redis", "contents": ["is old"]}]}
