@@ -59,7 +59,7 @@ ALLOWED = {
 }
 
 
-def test_only_the_listed_modules_open_files_themselves() -> None:
+def test_only_modules_in_the_allow_list_open_files_directly() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix(): sorted(set(opening_calls(path)))
         for path in PACKAGE.rglob("*.py")

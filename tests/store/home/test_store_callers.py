@@ -13,7 +13,7 @@ from memory_fabric.store.home.callers import Caller
 ANN = Caller("s-1", "a1", "legal-advisor")
 
 
-def test_the_caller_of_a_tool_call_is_loaded_by_the_id_of_the_call(tmp_path: Path) -> None:
+def test_a_saved_caller_is_loaded_by_the_id_of_the_tool_call(tmp_path: Path) -> None:
     callers.save(str(tmp_path), "toolu_01-a", ANN)
 
     assert callers.load(str(tmp_path), "toolu_01-a") == ANN
@@ -32,7 +32,7 @@ def test_an_id_that_is_not_a_valid_file_name_is_refused(tmp_path: Path, call: st
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "{}"])
-def test_an_unreadable_file_about_a_caller_loads_as_none(tmp_path: Path, text: str) -> None:
+def test_loading_a_caller_from_an_unreadable_file_returns_none(tmp_path: Path, text: str) -> None:
     callers.save(str(tmp_path), "toolu_1", ANN)
     (tmp_path / callers.FOLDER / "toolu_1.json").write_text(text)
 

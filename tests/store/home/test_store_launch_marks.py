@@ -49,7 +49,9 @@ def stored(memory: Memory, record: Record) -> Record:
     return kept
 
 
-def test_a_bound_rule_or_a_fix_sets_its_launcher_mark_beside_its_database(memory: Memory) -> None:
+def test_a_rule_with_a_condition_or_a_fix_creates_a_launcher_mark_beside_the_database(
+    memory: Memory,
+) -> None:
     stored(memory, RULE._replace(evidence={}))
     assert marked(memory) == set()
 
@@ -59,7 +61,9 @@ def test_a_bound_rule_or_a_fix_sets_its_launcher_mark_beside_its_database(memory
     assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
 
 
-def test_only_rules_set_the_launcher_mark_for_rules(memory: Memory) -> None:
+def test_a_fix_or_note_with_a_condition_does_not_create_the_launcher_mark_for_rules(
+    memory: Memory,
+) -> None:
     stored(memory, FIX._replace(evidence={"when": "npm run dev"}))
     stored(memory, Record("note", 'The word "when" and "when": are words', confidence=0.9))
 
@@ -127,7 +131,9 @@ def test_the_query_for_a_launcher_mark_uses_an_index(memory: Memory, kind: str) 
     assert "USING INDEX records_" in plan
 
 
-def test_the_project_of_a_folder_is_cached_once_and_corrected_on_change(tmp_path: Path) -> None:
+def test_the_cached_project_of_a_folder_is_rewritten_only_if_the_project_changes(
+    tmp_path: Path,
+) -> None:
     home, folder = str(tmp_path / "home"), "/srv/app with ü"
     launch_marks.note_place(home, folder, "a")
     assert not os.path.exists(home)  # nothing is stored there, so the launcher leaves anyway
@@ -149,7 +155,7 @@ def test_a_folder_whose_path_must_be_resolved_is_not_cached(tmp_path: Path, fold
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cached_folders_are_deleted_when_memory_is_switched(tmp_path: Path) -> None:
+def test_switching_memory_on_or_off_deletes_the_cached_folders(tmp_path: Path) -> None:
     home = str(tmp_path)
     launch_marks.note_place(home, "/srv/app", "a")
 

@@ -28,14 +28,14 @@ def test_a_valid_or_missing_config_file_gives_no_complaint(tmp_path: Path) -> No
     assert sound.table == {"domains": {"legal": {"isolate": True}}}
 
 
-def test_a_broken_config_file_applies_only_switches_that_turn_things_off(tmp_path: Path) -> None:
+def test_a_broken_config_file_can_only_switch_something_off(tmp_path: Path) -> None:
     file = switches.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)
     assert "only its switches that turn something off apply" in file.complaint
 
 
-def test_a_broken_config_file_that_may_isolate_a_domain_turns_all_off(tmp_path: Path) -> None:
+def test_memory_is_off_if_a_broken_config_file_may_isolate_a_domain(tmp_path: Path) -> None:
     home = config(tmp_path, WALL + BROKEN)
 
     file = switches.read_file(home)
@@ -47,7 +47,9 @@ def test_a_broken_config_file_that_may_isolate_a_domain_turns_all_off(tmp_path: 
     assert settings.complaints == (file.complaint,)
 
 
-def test_an_unreadable_config_file_counts_as_one_that_may_isolate_a_domain(tmp_path: Path) -> None:
+def test_an_unreadable_config_file_is_treated_as_if_it_might_isolate_a_domain(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "config.toml").mkdir()
 
     file = switches.read_file(str(tmp_path))

@@ -25,7 +25,7 @@ def whole(memory: Memory) -> Graph:
     return graph.read_all(memory.databases())
 
 
-def test_a_large_graph_is_loaded_in_order_can_be_searched_and_undone(memory: Memory) -> None:
+def test_a_large_graph_loads_in_order_and_can_be_searched_and_undone(memory: Memory) -> None:
     entities = [
         Entity(f"entity {i}", "t", tuple(f"fact {n} of {i}" for n in range(3))) for i in range(2100)
     ]
@@ -66,7 +66,9 @@ def test_loading_the_same_graph_again_adds_nothing(memory: Memory) -> None:
     assert whole(memory) == before
 
 
-def test_a_name_given_twice_in_one_operation_becomes_one_entity(memory: Memory) -> None:
+def test_an_entity_name_that_occurs_twice_in_one_operation_becomes_one_entity(
+    memory: Memory,
+) -> None:
     told = create(memory, entity("a", "x", "x"), entity("b"), entity("a", "x", "y"))
 
     db = memory.session_database()

@@ -58,7 +58,7 @@ def test_an_operation_with_only_new_rows_is_undone_and_redone_without_a_stored_i
     assert graph.read_graph(database(memory)) == made
 
 
-def test_the_inverse_of_an_operation_with_known_rows_is_stored(memory: Memory) -> None:
+def test_the_inverse_of_an_operation_that_repeats_known_rows_is_stored(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     create(memory, entity("one", "a", "b"), entity("two"))
 
@@ -81,7 +81,7 @@ def test_the_part_of_an_operation_that_a_purge_kept_can_be_undone(memory: Memory
     assert "harbour" not in str(database(memory).rows("SELECT * FROM operations"))
 
 
-def test_an_inverse_stored_by_an_earlier_release_is_read_unchanged() -> None:
+def test_an_inverse_stored_by_an_earlier_release_can_still_be_read() -> None:
     steps = [{"kind": "delete_relations", "payload": {"relations": []}}]
     text = '[{"kind": "delete_relations", "payload": {"relations": []}}]'
 

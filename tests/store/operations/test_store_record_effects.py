@@ -42,7 +42,9 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_br11_a_decision_is_stored_in_three_places(world: World, memory: Memory) -> None:
+def test_br11_a_decision_is_stored_in_the_graph_the_journal_and_memory_md(
+    world: World, memory: Memory
+) -> None:
     stored = remembered(memory, pagination())
     memory.flush()
     assert memory.failures == []
@@ -73,7 +75,7 @@ def test_br11_a_record_below_the_confidence_limit_is_not_in_memory_md(
 
 
 @pytest.mark.parametrize("trust", ["assistant", "tool", "foreign"])
-def test_only_statements_of_the_user_reach_memory_md(
+def test_only_statements_of_the_user_are_written_to_memory_md(
     world: World, memory: Memory, trust: str
 ) -> None:
     remembered(memory, pagination(confidence=0.95), USER._replace(trust=trust))
@@ -81,7 +83,7 @@ def test_only_statements_of_the_user_reach_memory_md(
     assert not world.native().exists()
 
 
-def test_a_stored_record_has_id_times_and_provenance(memory: Memory) -> None:
+def test_a_stored_record_has_its_times_and_provenance(memory: Memory) -> None:
     stored = remembered(memory, decision(), USER._replace(agent="a", at="2026-01-15T10:00:00.000Z"))
     assert stored == records.find(database(memory).connection, "id = ?", (stored.id,))[0][0]
     assert (stored.trust, stored.source, stored.session, stored.agent) == (
@@ -94,7 +96,9 @@ def test_a_stored_record_has_id_times_and_provenance(memory: Memory) -> None:
     assert stored.created_at == stored.valid_from == "2026-01-15T10:00:00.000Z"
 
 
-def test_a_repeated_record_is_strengthened_and_not_duplicated(memory: Memory) -> None:
+def test_repeating_a_record_increases_its_confidence_instead_of_duplicating_it(
+    memory: Memory,
+) -> None:
     first = remembered(memory, decision("Use Redis for caching", confidence=0.6), TOOL)
     again = remembered(
         memory,
@@ -106,14 +110,16 @@ def test_a_repeated_record_is_strengthened_and_not_duplicated(memory: Memory) ->
     assert len(active(memory)) == 1
 
 
-def test_a_reason_added_later_replaces_the_observations_of_the_entities(memory: Memory) -> None:
+def test_adding_a_reason_to_a_record_replaces_the_observations_without_the_reason(
+    memory: Memory,
+) -> None:
     remembered(memory, pagination(why=""))
     remembered(memory, pagination(why="offsets are slow"))
     assert all(len(e.observations) == 1 for e in whole(memory).entities)
     assert "because offsets" in whole(memory).entities[0].observations[0]
 
 
-def test_a_reason_added_later_adds_its_entities_and_relations(memory: Memory) -> None:
+def test_repeating_a_record_with_a_reason_adds_new_entities_and_relations(memory: Memory) -> None:
     first = remembered(memory, pagination(why=""))
     keyset = Entity("keyset", "pattern")
     uses = Relation("cursor-pagination", "uses", "keyset")
@@ -203,7 +209,7 @@ def test_a_statement_of_very_low_confidence_is_not_stored_as_a_candidate(memory:
     assert memory.databases() == []
 
 
-def test_a_repeated_record_is_journalled_under_the_id_in_the_graph(
+def test_a_repeated_record_is_written_to_the_journal_with_its_first_id(
     world: World, memory: Memory
 ) -> None:
     first = remembered(memory, pagination(confidence=0.6))
@@ -263,7 +269,9 @@ def test_forgetting_a_record_keeps_rows_that_were_also_added_directly(memory: Me
     assert names(whole(memory).entities) == ["cursor-pagination", "billing"]
 
 
-def test_a_forgotten_record_returns_only_when_the_user_states_it_later(memory: Memory) -> None:
+def test_a_forgotten_record_is_stored_again_only_if_the_user_states_it_later(
+    memory: Memory,
+) -> None:
     at = "2026-01-15T10:00:00.000Z"
     stored = remembered(memory, pagination(), USER._replace(at=at))
     memory.forget([stored.id], USER._replace(at="2026-01-15T11:00:00.000Z"))
@@ -319,7 +327,7 @@ def test_br18_a_local_record_is_not_queued(world: World) -> None:
 
 
 @pytest.mark.parametrize("scope", ["user", "global"])
-def test_br18_a_user_record_is_known_in_every_project(tmp_path: Path, scope: str) -> None:
+def test_br18_a_record_for_the_user_is_visible_in_every_project(tmp_path: Path, scope: str) -> None:
     one = World(tmp_path, "billing").memory()
     remembered(one, decision("Always validate input at boundaries", scope=scope))
     remembered(one, decision("Use Redis here", scope="team"))
@@ -327,7 +335,9 @@ def test_br18_a_user_record_is_known_in_every_project(tmp_path: Path, scope: str
     assert [r.what for r in active(other)] == ["Always validate input at boundaries"]
 
 
-def test_br18_a_global_record_reveals_nothing_of_its_origin(tmp_path: Path) -> None:
+def test_br18_a_global_record_contains_no_trace_of_its_user_project_or_machine(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     git = world.project / ".git" / "config"
     git.write_text('[remote "origin"]\n\turl = git@git.acme.example:Acme-Corp/Billing-Core.git\n')
@@ -355,7 +365,9 @@ def test_br18_a_global_record_reveals_nothing_of_its_origin(tmp_path: Path) -> N
         assert telling.lower() not in (kept + "".join(lines)).lower(), telling
 
 
-def test_br18_a_common_short_word_is_not_mistaken_for_the_project_name(tmp_path: Path) -> None:
+def test_br18_a_capitalised_word_like_the_project_name_is_kept_in_a_global_record(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path, "api").memory()
     stored = remembered(memory, decision("Validate input at API boundaries of api", scope="global"))
     assert stored.what == "Validate input at API boundaries of the project"
@@ -372,7 +384,7 @@ def test_global_records_are_written_to_no_project_file(world: World, memory: Mem
 # --- MEMORY.md knows what the database knows ------------------------------------------------------
 
 
-def test_records_that_memory_md_contained_at_the_start_are_known(tmp_path: Path) -> None:
+def test_the_records_that_memory_md_contained_at_a_given_time_can_be_listed(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     stored = remembered(memory, pagination(confidence=0.9))
@@ -387,7 +399,7 @@ def test_records_that_memory_md_contained_at_the_start_are_known(tmp_path: Path)
     assert memory.native_ids("9999") == frozenset()
 
 
-def test_each_project_knows_only_the_records_in_its_own_memory_md(tmp_path: Path) -> None:
+def test_only_records_in_the_projects_own_memory_md_are_listed_as_contained(tmp_path: Path) -> None:
     one, other = World(tmp_path, "billing"), World(tmp_path, "shop")
     memory = one.memory()
     stored = remembered(memory, decision("Never guess", scope="user", confidence=0.9))
@@ -399,7 +411,9 @@ def test_each_project_knows_only_the_records_in_its_own_memory_md(tmp_path: Path
     assert "Never guess" in other.native().read_text("utf-8")
 
 
-def test_pinned_records_come_first_however_old_they_are(world: World, memory: Memory) -> None:
+def test_a_pinned_record_comes_first_in_memory_md_even_if_it_is_old(
+    world: World, memory: Memory
+) -> None:
     old = USER._replace(at="2020-01-01T00:00:00.000Z")
     remembered(memory, decision("Pinned", pinned=True, confidence=0.6), old)
     for i in range(120):
@@ -410,7 +424,7 @@ def test_pinned_records_come_first_however_old_they_are(world: World, memory: Me
     assert shown[3].endswith("Pinned")
 
 
-def test_a_rule_remains_in_memory_md_however_many_decisions_follow(
+def test_a_rule_remains_in_memory_md_after_many_newer_decisions(
     world: World, memory: Memory
 ) -> None:
     remembered(memory, Record("constraint", "Never edit the vendored parser", confidence=0.9))
@@ -422,7 +436,9 @@ def test_a_rule_remains_in_memory_md_however_many_decisions_follow(
     assert lines[5].endswith("Choose number 119")
 
 
-def test_no_record_is_promoted_if_the_client_keeps_no_notes(tmp_path: Path) -> None:
+def test_no_record_is_written_to_memory_md_if_the_client_has_automatic_memory_disabled(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     memory = world.memory(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
     remembered(memory, pagination(confidence=0.9))
@@ -430,7 +446,9 @@ def test_no_record_is_promoted_if_the_client_keeps_no_notes(tmp_path: Path) -> N
     assert not world.native().exists() and memory.native_ids("9999") == frozenset()
 
 
-def test_a_sentence_that_only_occurred_in_prompts_remains_a_candidate(memory: Memory) -> None:
+def test_a_candidate_from_a_prompt_is_not_accepted_when_later_prompts_repeat_it(
+    memory: Memory,
+) -> None:
     heard = Record(
         "constraint", "I'll run the server", confidence=0.4, evidence={PROMPT: "No. I'll"}
     )

@@ -91,7 +91,9 @@ def test_a_renamed_folder_remains_the_same_project(world: World, git: bool) -> N
     assert project_id(moved(world, "blog3")) == id_
 
 
-def test_decided_conflicts_of_a_project_survive_renaming_its_folder(world: World) -> None:
+def test_resolved_identity_conflicts_of_a_project_are_kept_when_its_folder_is_renamed(
+    world: World,
+) -> None:
     registry = registry_file.read_registry(str(world.home))
     key, id_ = f"git:{world.project}/.git", project_id(world)
     note = {"old": "other-1", "keys": {key: "other-1"}, "settled": [key]}
@@ -138,7 +140,9 @@ def test_a_signature_by_another_key_or_for_a_changed_line_is_rejected(world: Wor
     assert project_id(moved(world, "blog2")) != before
 
 
-def test_after_a_lost_home_journal_records_are_reported_and_can_be_adopted(world: World) -> None:
+def test_records_in_the_journal_are_reported_and_can_be_adopted_after_home_was_lost(
+    world: World,
+) -> None:
     before = stored(world)
     lose_home(world)
     memory = world.memory()
@@ -158,7 +162,7 @@ def test_after_a_lost_home_journal_records_are_reported_and_can_be_adopted(world
     assert len(lines) == 2, "what came from the journal is not written there again"
 
 
-def test_records_waiting_for_adoption_are_kept_when_a_new_memory_begins(world: World) -> None:
+def test_records_can_still_be_adopted_after_new_records_were_stored(world: World) -> None:
     lose_home(world)
     says(world, "Use MySQL for the rest")
     memory = world.memory()
@@ -168,7 +172,7 @@ def test_records_waiting_for_adoption_are_kept_when_a_new_memory_begins(world: W
     assert len(whole(memory)) == 3 and adoption.missing(memory) is None
 
 
-def test_lines_of_other_authors_are_counted_but_not_adopted(world: World) -> None:
+def test_journal_lines_of_other_authors_are_counted_but_not_adopted(world: World) -> None:
     path = world.local / "decisions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     lines[0]["author"] = "bob"
@@ -181,7 +185,9 @@ def test_lines_of_other_authors_are_counted_but_not_adopted(world: World) -> Non
     assert "bob" not in {line["author"] for line in found.lines}
 
 
-def test_records_by_another_author_name_are_reported_with_that_name(world: World) -> None:
+def test_records_under_another_author_name_are_adopted_only_if_the_name_is_requested(
+    world: World,
+) -> None:
     """A new machine may know its user by another name."""
     lose_home(world)
     memory = world.memory(USER="anna")
@@ -194,7 +200,7 @@ def test_records_by_another_author_name_are_reported_with_that_name(world: World
     assert {record.author for record in whole(memory)} == {"ann"}
 
 
-def test_after_the_loss_of_the_key_known_journal_lines_are_signed_again(world: World) -> None:
+def test_known_journal_lines_are_signed_again_after_the_signing_key_was_lost(world: World) -> None:
     (world.home / "queue.key").unlink()
     assert adoption.missing(world.memory()) is None
     says(world, "Use MySQL for the rest")
@@ -203,7 +209,7 @@ def test_after_the_loss_of_the_key_known_journal_lines_are_signed_again(world: W
     assert own_lines.proved(str(world.home), str(world.local), lines) == lines
 
 
-def test_a_folder_that_replaced_another_project_is_reported(world: World) -> None:
+def test_moving_a_project_to_the_path_of_a_deleted_project_is_reported(world: World) -> None:
     """The place decides; what came there with its journal is not lost without a word."""
     first, blog = project_id(world), world.project
     second = World(world.root, "second")
@@ -231,7 +237,9 @@ def test_adoption_does_not_restore_forgotten_records(world: World) -> None:
     assert len(found.lines) == 1
 
 
-def test_with_the_key_a_deleted_project_folder_is_restored_by_repair(world: World) -> None:
+def test_records_of_a_deleted_project_folder_in_home_are_restored_if_the_key_still_exists(
+    world: World,
+) -> None:
     before = stored(world)
     shutil.rmtree(world.home / "projects")
     memory = world.memory()
@@ -250,7 +258,9 @@ def git(world: World, *words: str) -> str:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_file_of_signatures_is_never_shown_by_git_status(tmp_path: Path, shared: bool) -> None:
+def test_git_status_never_lists_the_file_of_journal_signatures(
+    tmp_path: Path, shared: bool
+) -> None:
     from memory_fabric.sharing.git import location, switch
 
     world = World(Path(os.path.realpath(tmp_path)))
@@ -289,7 +299,7 @@ def test_a_journal_tracked_by_git_is_not_offered_for_adoption(tmp_path: Path) ->
     assert named is not None and len(named.lines) == 1
 
 
-def test_only_the_end_of_a_large_journal_is_read(world: World) -> None:
+def test_adoption_reads_only_the_end_of_a_journal_over_the_size_limit(world: World) -> None:
     """A repository may bring one of any size."""
     line = {"id": "01900000-0000-7000-8000-00000000000{}", "type": "decision", "author": "ann"}
     first, last = (json.dumps(line | {"what": what}) for what in ("first", "last"))

@@ -62,7 +62,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(Path(os.path.realpath(tmp_path)))
 
 
-def test_a_worktree_is_recognised_without_a_question_wherever_git_moves_it(desk: Desk) -> None:
+def test_a_worktree_that_git_moves_is_recognised_without_asking_the_user(desk: Desk) -> None:
     desk.repository("main", remote=REMOTE)
     desk.git("worktree", "add", "-q", "../linked", at="main")
     known = desk.at("main")
@@ -92,7 +92,9 @@ def test_worktrees_of_a_bare_or_separated_git_folder_are_one_project(desk: Desk)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_submodule_is_a_project_of_its_own_without_a_question(desk: Desk, sparse: bool) -> None:
+def test_a_submodule_is_a_separate_project_without_asking_the_user(
+    desk: Desk, sparse: bool
+) -> None:
     desk.repository("lib")
     desk.repository("outer", remote=REMOTE)
     desk.git("submodule", "add", "-q", str(desk.folder / "lib"), "lib", at="outer")
@@ -104,7 +106,9 @@ def test_a_submodule_is_a_project_of_its_own_without_a_question(desk: Desk, spar
     assert desk.told() == ""
 
 
-def test_a_second_folder_with_the_same_separate_git_folder_asks_the_user(desk: Desk) -> None:
+def test_the_user_is_asked_about_a_second_folder_with_the_same_separate_git_folder(
+    desk: Desk,
+) -> None:
     desk.repository("work", "--separate-git-dir=apart.git")
     known = desk.at("work")
     shutil.copytree(desk.folder / "work", desk.folder / "copy")
@@ -136,7 +140,7 @@ def archive(desk: Desk, name: str, forgery: str) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("forgery", ["config", "link", "commondir", "file", "worktree", "pruned"])
-def test_an_unpacked_archive_gets_no_access_to_the_project_that_it_refers_to(
+def test_an_unpacked_archive_with_forged_git_files_does_not_join_another_project(
     desk: Desk, forgery: str, known: bool
 ) -> None:
     desk.repository("private", remote=REMOTE)
@@ -156,7 +160,7 @@ def test_an_unpacked_archive_gets_no_access_to_the_project_that_it_refers_to(
         assert desk.told() == ""
 
 
-def test_a_renamed_remote_changes_nothing(desk: Desk) -> None:
+def test_renaming_the_remote_of_a_repository_keeps_the_project(desk: Desk) -> None:
     desk.repository("one", remote=REMOTE)
     desk.repository("two", remote="git@example.com:acme/other.git")
     one, two = desk.at("one"), desk.at("two")
@@ -169,13 +173,15 @@ def test_a_renamed_remote_changes_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "pointer", ["gitdir: /x\0/y", "gitdir: " + "a/" * 500_000, "gitdir:", "nothing", ""]
 )
-def test_an_invalid_git_pointer_file_makes_a_project_of_its_own(desk: Desk, pointer: str) -> None:
+def test_a_folder_with_an_invalid_git_pointer_file_is_a_separate_project(
+    desk: Desk, pointer: str
+) -> None:
     (desk.folder / "odd").mkdir()
     (desk.folder / "odd" / ".git").write_text(pointer)
     assert desk.at("odd").root == str(desk.folder / "odd")
 
 
-def test_folders_whose_names_are_not_valid_text_are_different_projects(desk: Desk) -> None:
+def test_folders_with_different_undecodable_names_are_different_projects(desk: Desk) -> None:
     names = [os.fsdecode(b"caf\xe9"), os.fsdecode(b"caf\xe8")]
     for name in names:
         (desk.folder / name).mkdir()

@@ -30,7 +30,9 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_commit_of_a_branch_is_found_in_loose_packed_or_detached_refs(repository: Path) -> None:
+def test_the_current_commit_is_found_for_loose_and_packed_refs_and_a_detached_head(
+    repository: Path,
+) -> None:
     head = git(repository, "rev-parse", "HEAD")
     (repository / "src").mkdir()
 
@@ -41,7 +43,7 @@ def test_the_commit_of_a_branch_is_found_in_loose_packed_or_detached_refs(reposi
     assert commit_at(str(repository)) == head
 
 
-def test_a_worktree_has_its_own_commit(repository: Path) -> None:
+def test_the_current_commit_of_a_worktree_is_that_of_its_own_branch(repository: Path) -> None:
     git(repository, "worktree", "add", "-q", "-b", "other", "../other")
     other = repository.parent / "other"
     git(other, "commit", "-q", "--allow-empty", "-m", "two")
@@ -53,7 +55,7 @@ def test_a_worktree_has_its_own_commit(repository: Path) -> None:
 @pytest.mark.parametrize(
     "head", ["", "ref: refs/heads/none", "ref: ../../secret", "ref: /etc/passwd", "no commit"]
 )
-def test_an_unresolvable_head_gives_an_empty_commit(tmp_path: Path, head: str) -> None:
+def test_the_commit_is_empty_if_head_cannot_be_resolved(tmp_path: Path, head: str) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(head)
 

@@ -79,13 +79,15 @@ def test_the_computed_blob_id_equals_that_of_git(world: World, memory: Memory) -
         f"分页在 `{API}`。",
     ],
 )
-def test_a_path_is_found_in_a_sentence(memory: Memory, what: str) -> None:
+def test_a_file_path_within_a_sentence_of_a_record_is_found(memory: Memory, what: str) -> None:
     kept(memory, what)
 
     assert named(memory) == [API]
 
 
-def test_paths_in_reason_location_and_changed_files_are_found(world: World, memory: Memory) -> None:
+def test_paths_in_the_reason_location_and_changed_files_of_a_record_are_found(
+    world: World, memory: Memory
+) -> None:
     for name in ("why.py", "when.py", "fixed.py"):
         (world.project / name).write_text(name)
     evidence = {"when": "when.py", "files": ["fixed.py"]}
@@ -95,7 +97,9 @@ def test_paths_in_reason_location_and_changed_files_are_found(world: World, memo
     assert named(memory) == ["fixed.py", "when.py", "why.py"]
 
 
-def test_a_path_that_is_no_file_of_the_project_is_not_stored(world: World, memory: Memory) -> None:
+def test_a_path_that_is_not_a_file_of_the_project_is_not_stored(
+    world: World, memory: Memory
+) -> None:
     outside = world.root / "secret.txt"
     outside.write_text("secret")
     (world.project / "link.txt").symlink_to(outside)
@@ -221,7 +225,9 @@ def test_a_moved_project_keeps_its_file_states(world: World, memory: Memory) -> 
     assert changed(later, record) == {API: CHANGED}
 
 
-def test_a_linked_worktree_compares_its_own_file(world: World, memory: Memory) -> None:
+def test_in_a_linked_worktree_the_file_of_the_worktree_is_compared(
+    world: World, memory: Memory
+) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     inside = git_folder(world.project / ".claude" / "worktrees" / "one")
     (inside / "src" / "api").mkdir(parents=True)
@@ -242,7 +248,7 @@ def test_a_path_is_also_resolved_from_the_session_folder(world: World, memory: M
 
 
 @pytest.mark.parametrize("how", ["confirmed", "reworded", "of another trust", "noted again"])
-def test_a_repeated_record_stores_the_present_state_of_its_file(
+def test_repeating_or_rewording_a_record_stores_the_current_state_of_its_file(
     world: World, memory: Memory, how: str
 ) -> None:
     record = kept(memory, f"Cursors page through {API}.")
@@ -289,7 +295,7 @@ def test_demoting_a_record_to_candidate_keeps_its_file_states(world: World, memo
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_other_changes_of_a_record_keep_its_file_states(world: World, memory: Memory) -> None:
+def test_pinning_a_record_keeps_its_stored_file_states(world: World, memory: Memory) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     touch(world.project / API, "page = 2\n")
 
@@ -300,7 +306,9 @@ def test_other_changes_of_a_record_keep_its_file_states(world: World, memory: Me
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_forgetting_removes_the_file_states_and_undo_reads_the_files_again(memory: Memory) -> None:
+def test_forgetting_a_record_removes_its_file_states_and_undo_stores_them_again(
+    memory: Memory,
+) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     memory.forget([record.id], USER._replace(at="2026-05-01T00:00:00Z"))
     assert named(memory) == []
@@ -311,7 +319,7 @@ def test_forgetting_removes_the_file_states_and_undo_reads_the_files_again(memor
     assert named(memory) == [API]
 
 
-def test_file_states_of_records_beyond_the_limit_are_stored_later(
+def test_file_states_of_records_beyond_the_limit_are_stored_by_the_next_update(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_states, "MAX_RECORDS", 2)

@@ -43,7 +43,9 @@ def other(tmp_path: Path) -> World:
     return World(tmp_path, "other")
 
 
-def test_reading_changes_no_file_and_sees_concurrent_changes(tmp_path: Path, other: World) -> None:
+def test_reading_another_project_changes_no_file_and_includes_its_later_changes(
+    tmp_path: Path, other: World
+) -> None:
     writer = other.memory()
     writer.remember(decision("Use tabs in the Makefile"), USER)
     id_ = settled(writer)
@@ -60,7 +62,9 @@ def test_reading_changes_no_file_and_sees_concurrent_changes(tmp_path: Path, oth
     shown.close()
 
 
-def test_a_change_is_made_in_the_project_and_visible_at_once(tmp_path: Path, other: World) -> None:
+def test_a_record_added_to_another_project_is_stored_there_and_visible_at_once(
+    tmp_path: Path, other: World
+) -> None:
     id_ = settled(other.memory())
     shown = home_projects.memory_of(World(tmp_path).settings(), id_)
     assert said(shown) == set()
@@ -74,7 +78,7 @@ def test_a_change_is_made_in_the_project_and_visible_at_once(tmp_path: Path, oth
     shown.close()
 
 
-def test_a_memory_of_the_first_release_is_read_from_a_copy_until_it_is_changed(
+def test_another_projects_database_of_the_first_release_is_migrated_only_by_a_change(
     tmp_path: Path, other: World
 ) -> None:
     memory = other.memory()
@@ -119,7 +123,7 @@ def test_a_project_whose_folder_is_gone_can_be_read_and_changed_without_creating
     shown.close()
 
 
-def test_an_open_memory_notices_that_its_folder_now_has_another_project(
+def test_an_open_memory_detects_that_its_folder_now_belongs_to_another_project(
     tmp_path: Path, other: World
 ) -> None:
     id_ = settled(other.memory())
@@ -136,7 +140,7 @@ def test_an_open_memory_notices_that_its_folder_now_has_another_project(
 
 
 @pytest.mark.parametrize("wanted", ["", "..", "../projects", "other", "a" * 64])
-def test_only_projects_of_this_home_can_be_opened(
+def test_opening_a_project_that_is_not_in_this_home_is_refused(
     tmp_path: Path, other: World, wanted: str
 ) -> None:
     settled(other.memory())
@@ -145,7 +149,7 @@ def test_only_projects_of_this_home_can_be_opened(
         home_projects.memory_of(World(tmp_path).settings(), wanted)
 
 
-def test_the_list_contains_projects_with_memories_and_reports_unreadable_ones(
+def test_the_project_list_contains_projects_with_memories_and_reports_unreadable_ones(
     tmp_path: Path, other: World
 ) -> None:
     settled(other.memory())

@@ -69,12 +69,12 @@ def test_different_spellings_of_a_remote_give_the_same_key(url: str, normal: str
     assert normalised_remote(url, "/work/here") == normal
 
 
-def test_without_a_folder_there_is_no_project(home: str) -> None:
+def test_no_project_is_found_without_a_folder(home: str) -> None:
     assert find_project(home, "") is None
     assert not os.path.exists(home)
 
 
-def test_a_project_is_identified_by_its_remote_and_its_path(home: str, tmp_path: Path) -> None:
+def test_the_keys_of_a_project_are_its_remote_and_its_git_folder(home: str, tmp_path: Path) -> None:
     folder = git_folder(tmp_path / "here", REMOTE)
     found = project(home, folder)
     assert found.name == "billing" and found.id.startswith("billing-")
@@ -84,7 +84,9 @@ def test_a_project_is_identified_by_its_remote_and_its_path(home: str, tmp_path:
     assert project(home, folder) == found
 
 
-def test_a_second_clone_is_a_new_project_that_reports_the_first(home: str, tmp_path: Path) -> None:
+def test_a_second_clone_is_a_new_project_that_lists_the_project_of_the_first_clone(
+    home: str, tmp_path: Path
+) -> None:
     one = project(home, git_folder(tmp_path / "a", REMOTE))
     other = project(home, git_folder(tmp_path / "b", "https://github.com/acme/billing"))
     assert other.id != one.id and other.others == (one.id,)
@@ -137,7 +139,9 @@ def test_a_removed_worktree_still_belongs_to_its_project(home: str, tmp_path: Pa
     assert project(home, linked).id != found.id
 
 
-def test_a_worktree_with_a_pruned_git_record_keeps_its_project(home: str, tmp_path: Path) -> None:
+def test_a_worktree_that_was_pruned_from_the_repository_keeps_its_project(
+    home: str, tmp_path: Path
+) -> None:
     main = git_folder(tmp_path / "main")
     linked = worktree(main, tmp_path / "elsewhere")
     project(home, linked)
@@ -169,13 +173,13 @@ def test_folders_with_the_same_name_are_different_projects(home: str, tmp_path: 
     assert {p.name for p in found} == {"app"}
 
 
-def test_a_nested_repository_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
+def test_a_nested_repository_is_a_separate_project(home: str, tmp_path: Path) -> None:
     outer = git_folder(tmp_path / "outer", REMOTE)
     inner = git_folder(outer / "vendor" / "inner", "git@github.com:acme/inner.git")
     assert project(home, inner).id != project(home, outer).id
 
 
-def test_a_submodule_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
+def test_a_submodule_is_a_separate_project(home: str, tmp_path: Path) -> None:
     outer = git_folder(tmp_path / "outer", REMOTE)
     module = outer / ".git" / "modules" / "lib"
     module.mkdir(parents=True)
@@ -194,7 +198,7 @@ def test_a_folder_within_a_repository_belongs_to_the_repository(home: str, tmp_p
     assert project(home, deep) == project(home, main)
 
 
-def test_a_folder_without_git_is_a_project_of_its_own(home: str, tmp_path: Path) -> None:
+def test_a_folder_without_git_is_a_separate_project(home: str, tmp_path: Path) -> None:
     (tmp_path / "plain" / "sub").mkdir(parents=True)
     assert project(home, tmp_path / "plain").id != project(home, tmp_path / "plain" / "sub").id
     assert project(home, tmp_path / "plain").keys == (f"folder:{tmp_path}/plain",)
@@ -215,7 +219,7 @@ def test_a_changed_remote_keeps_the_project_and_adds_the_new_key(home: str, tmp_
     assert project(home, clone).others == (found.id,)
 
 
-def test_a_remote_added_later_becomes_a_key_of_the_project(home: str, tmp_path: Path) -> None:
+def test_adding_a_remote_to_a_repository_keeps_its_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     found = project(home, main)
     git_folder(main, REMOTE)
@@ -256,7 +260,7 @@ def test_worktrees_of_a_bare_repository_are_one_project(home: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("where", ["home", "root", "bare", "missing", "temporary"])
-def test_the_local_tier_is_in_home_if_the_folder_must_not_contain_it(
+def test_the_local_tier_is_in_home_if_the_project_folder_must_not_contain_files_of_ours(
     home: str, tmp_path: Path, where: str
 ) -> None:
     bare = tmp_path / "x.git"
@@ -296,7 +300,7 @@ def test_unreadable_git_files_cause_no_error(home: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("registry", [None, b"", b"{", b'{"keys": []}', b"\xff\xfe"])
-def test_a_lost_registry_is_rebuilt_from_the_cards_of_the_projects(
+def test_a_lost_project_registry_is_rebuilt_from_the_cards_of_the_projects(
     home: str, tmp_path: Path, registry: bytes | None
 ) -> None:
     main = git_folder(tmp_path / "main")
@@ -316,7 +320,9 @@ def test_a_lost_registry_is_rebuilt_from_the_cards_of_the_projects(
     assert json.loads(whole)["keys"].items() <= json.loads(path.read_text())["keys"].items()
 
 
-def test_no_flipped_bit_in_the_registry_hides_a_project(home: str, tmp_path: Path) -> None:
+def test_any_flipped_bit_in_the_registry_is_detected_and_all_projects_are_still_found(
+    home: str, tmp_path: Path
+) -> None:
     """Each is noticed, and what the cards say counts."""
     folders = [git_folder(tmp_path / "a", REMOTE), git_folder(tmp_path / "b")]
     known = [project(home, folder).id for folder in folders]
@@ -365,7 +371,7 @@ def test_a_broken_project_card_is_skipped(home: str, tmp_path: Path, card: str) 
     assert project(home, tmp_path / "main").id == found.id
 
 
-def test_an_unwritable_home_gives_the_same_project_id(tmp_path: Path) -> None:
+def test_a_project_has_the_same_id_if_home_is_unwritable(tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main", REMOTE)
     (tmp_path / "file").write_text("")
     one = project(str(tmp_path / "file" / "home"), main)

@@ -48,7 +48,7 @@ def ids(world: World) -> dict[str, str]:
     return {line.split("] ")[1]: id_ for id_, line in lines.items()}
 
 
-def test_a_new_home_keeps_lines_of_memory_md_that_it_does_not_know(world: World) -> None:
+def test_lines_of_memory_md_without_a_record_in_the_new_home_are_kept(world: World) -> None:
     remember(world, "constraint", "Never edit the vendor folder")
     text = block(world)
     assert text.count(RULE) == text.count(LIKING) == 1
@@ -80,7 +80,9 @@ def test_the_command_line_shows_lost_lines_and_restores_them(world: World) -> No
     assert run_here(["project", "adopt", "--yes"], environ, world.project, "").status == 3
 
 
-def test_without_a_journal_the_text_is_restored_from_memory_md(world: World) -> None:
+def test_a_lost_record_is_restored_from_its_line_in_memory_md_if_the_journal_is_missing(
+    world: World,
+) -> None:
     (world.local / "decisions.jsonl").unlink()
     memory = world.memory()
     found = adoption.missing(memory)
@@ -93,7 +95,9 @@ def test_without_a_journal_the_text_is_restored_from_memory_md(world: World) -> 
 
 
 @pytest.mark.parametrize("how", ["forget", "undo", "purge"])
-def test_a_record_removed_here_is_removed_from_memory_md(tmp_path: Path, how: str) -> None:
+def test_a_removed_record_is_not_kept_in_memory_md_even_if_an_old_copy_is_restored(
+    tmp_path: Path, how: str
+) -> None:
     world = World(tmp_path)
     remember(world, "constraint", RULE)
     old = block(world)
@@ -114,14 +118,16 @@ def test_a_record_removed_here_is_removed_from_memory_md(tmp_path: Path, how: st
     assert RULE not in block(world)
 
 
-def test_a_purge_erases_words_from_lines_unknown_to_memory(world: World) -> None:
+def test_a_purge_erases_lines_of_memory_md_that_have_no_record(world: World) -> None:
     remember(world, "note", "The scales show metric units")
     memory = world.memory()
     purge.purge(memory, purge.find(memory, "metric units"), USER)
     assert "metric" not in block(world) and RULE in block(world)
 
 
-def test_lines_unknown_to_memory_count_for_the_limits_of_the_block(tmp_path: Path) -> None:
+def test_lines_of_memory_md_without_a_record_count_towards_the_limit_of_the_block(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     for number in range(25):
         remember(world, "constraint", f"Never rename the table number{number} of the old shop")
@@ -135,12 +141,14 @@ def test_lines_unknown_to_memory_count_for_the_limits_of_the_block(tmp_path: Pat
     assert len(shown) + 1 <= memory_md.MAX_BLOCK_LINES
 
 
-def test_uninstalling_removes_the_whole_block(world: World) -> None:
+def test_uninstalling_also_removes_lines_of_memory_md_that_have_no_record(world: World) -> None:
     memory_md.promote(memory_md.MemoryFile(str(world.native())), [], str(world.root / "lock"))
     assert not world.native().exists() or RULE not in block(world)
 
 
-def test_a_line_that_is_not_a_record_is_not_offered(world: World) -> None:
+def test_a_line_of_memory_md_with_an_unknown_record_type_is_not_offered_for_adoption(
+    world: World,
+) -> None:
     text = block(world).replace("[preference ", "[whatever ")
     world.native().write_text(text, "utf-8")
     found = adoption.missing(world.memory())

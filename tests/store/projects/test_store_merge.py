@@ -56,7 +56,9 @@ def test_an_entity_is_found_by_its_alias(memory: Memory) -> None:
     assert graph.entities_by_key(database(memory), ["p-g"])["pg"].name == "PostgreSQL"
 
 
-def test_captured_records_use_the_entity_that_an_alias_refers_to(memory: Memory) -> None:
+def test_a_record_that_mentions_an_alias_is_attached_to_the_entity_with_the_alias(
+    memory: Memory,
+) -> None:
     create(memory, entity("PostgreSQL"))
     merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
 
@@ -113,7 +115,7 @@ def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     assert by_name(memory, "pg") == ["PostgreSQL"]
 
 
-def test_removing_an_alias_gives_a_records_statement_its_own_entity(
+def test_removing_an_alias_moves_observations_recorded_under_the_alias_to_a_new_entity(
     memory: Memory,
 ) -> None:
     db = database(memory)
@@ -141,7 +143,7 @@ def test_aliases_survive_a_deletion_that_is_undone(memory: Memory) -> None:
     assert [a.names for a in merging.all_aliases(memory)] == [("PG",)]
 
 
-def test_a_merge_moves_observations_and_their_authors_in_the_original_order(memory: Memory) -> None:
+def test_a_merge_keeps_the_provenance_and_the_order_of_observations(memory: Memory) -> None:
     create(memory, entity("Redis", "a"), entity("redis-server", "b"))
     said = {"observations": [{"entityName": "Redis", "contents": ["c"]}]}
     memory.write("add_observations", said, USER)
@@ -179,7 +181,7 @@ def test_a_merge_moves_relations_and_drops_those_between_merged_entities(memory:
     )
 
 
-def test_the_old_name_refers_to_the_merged_entity(memory: Memory) -> None:
+def test_the_old_name_of_an_entity_refers_to_the_merged_entity(memory: Memory) -> None:
     create(memory, entity("Redis"), entity("redis-server"))
     merge(memory, "Redis", "redis-server")
 
@@ -201,7 +203,9 @@ def test_forgetting_a_record_of_a_merged_entity_removes_its_observations(memory:
     assert observations_of(database(memory), "Redis") == ("Use it",)
 
 
-def test_an_observation_stated_by_two_records_is_removed_with_the_second(memory: Memory) -> None:
+def test_an_observation_of_two_records_remains_until_both_records_are_forgotten(
+    memory: Memory,
+) -> None:
     one = decision("Use it", entities=(Entity("Redis", "technology"),))
     first = memory.remember(one, USER)
     again = one._replace(entities=(Entity("redis-server", "technology"),), domain="other")
