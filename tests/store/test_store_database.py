@@ -140,7 +140,7 @@ def test_a_database_of_every_earlier_release_is_migrated(tmp_path: Path, stored:
         assert db.rows(edge) == left
 
 
-def test_estimated_outcomes_of_earlier_releases_are_discarded(tmp_path: Path) -> None:
+def test_migration_discards_outcomes_that_earlier_releases_estimated(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress((STORED[0].parent / "v9.db.gz").read_bytes()))
     before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
@@ -154,7 +154,7 @@ def test_estimated_outcomes_of_earlier_releases_are_discarded(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
-def test_an_older_database_that_cannot_be_written_can_still_be_read(
+def test_an_unwritable_database_with_an_older_schema_can_still_be_read(
     tmp_path: Path, stored: Path
 ) -> None:
     world = World(tmp_path)
@@ -186,7 +186,7 @@ except StoreReadOnly:
 """
 
 
-def test_a_process_for_which_the_user_waits_does_not_migrate_a_database(
+def test_a_process_that_the_user_is_waiting_for_does_not_migrate_a_database(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.db"
@@ -202,13 +202,13 @@ def test_a_process_for_which_the_user_waits_does_not_migrate_a_database(
         opened(path)
 
 
-def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
+def test_the_repository_contains_a_test_database_for_every_earlier_schema() -> None:
     versions = range(schema.OLDEST, schema.LATEST)
     assert [path.name for path in STORED] == [f"v{n}.db.gz" for n in versions]
 
 
 @pytest.mark.parametrize("version", range(1, schema.OLDEST))
-def test_a_database_from_before_the_first_release_is_refused_and_unchanged(
+def test_a_database_from_before_the_first_release_is_refused_without_being_changed(
     tmp_path: Path, version: int
 ) -> None:
     path = tmp_path / "graph.db"
@@ -224,7 +224,7 @@ def test_a_database_from_before_the_first_release_is_refused_and_unchanged(
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["graph.db"]
 
 
-def test_a_home_of_the_last_unreleased_version_opens_without_loss(tmp_path: Path) -> None:
+def test_migrating_a_database_of_the_oldest_supported_schema_loses_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     stored = Path(__file__).parents[1] / "hooks/handlers/home_of_5c9b80fb.db.gz"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
@@ -264,7 +264,7 @@ def test_a_migration_that_fails_changes_nothing(
     assert db.rows("SELECT name FROM sqlite_master WHERE name = 'later'") == []
 
 
-def test_a_newer_schema_is_read_and_not_written(tmp_path: Path) -> None:
+def test_a_database_with_a_newer_schema_can_be_read_but_not_written(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     opened(path).connection.execute(f"PRAGMA user_version = {schema.LATEST + 1}")
     db = opened(path)
@@ -346,7 +346,7 @@ def test_a_query_past_its_deadline_is_interrupted(tmp_path: Path) -> None:
         assert late.rows("SELECT 1") == [(1,)]
 
 
-def test_an_error_within_a_transaction_rolls_the_transaction_back(tmp_path: Path) -> None:
+def test_an_error_within_a_transaction_rolls_back_the_transaction(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
     with pytest.raises(ValueError, match="mine"), db.transaction() as c:
         c.execute("INSERT INTO meta VALUES ('a', 'b')")
@@ -358,7 +358,7 @@ def test_an_error_within_a_transaction_rolls_the_transaction_back(tmp_path: Path
     assert not db.connection.in_transaction
 
 
-def test_a_removed_database_file_accepts_no_more_writes(tmp_path: Path) -> None:
+def test_writing_to_an_open_database_is_refused_after_its_file_was_removed(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)
     path.unlink()
@@ -390,7 +390,9 @@ except StoreUnavailable as error:
 
 
 @pytest.mark.parametrize("still_open", [False, True])
-def test_a_read_only_folder_is_read_with_newest_commits(tmp_path: Path, still_open: bool) -> None:
+def test_a_database_in_a_read_only_folder_is_read_including_the_newest_commits(
+    tmp_path: Path, still_open: bool
+) -> None:
     world, path = World(tmp_path / "w"), tmp_path / "home" / "graph.db"
     db = opened(path)
     with db.transaction() as c:
@@ -433,7 +435,7 @@ def test_a_full_disk_refuses_a_write_and_keeps_the_data(tmp_path: Path) -> None:
     assert opened(path).rows("SELECT key FROM meta") == [("old",)]
 
 
-def test_a_path_with_url_characters_can_be_read(tmp_path: Path) -> None:
+def test_a_database_whose_path_contains_url_characters_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a?b%20#c" / "graph.db"
     opened(path).close()
     script = READ_ONLY.replace("create=True", "create=False")
@@ -458,7 +460,7 @@ def test_sqlite_provides_the_full_text_module() -> None:
     sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5 (x)")
 
 
-def test_a_test_write_leaves_no_rows(tmp_path: Path) -> None:
+def test_checking_that_a_database_is_writable_leaves_no_rows(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
 
     db.prove(64 << 10)
@@ -467,7 +469,7 @@ def test_a_test_write_leaves_no_rows(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM meta") == []
 
 
-def test_a_test_write_fails_on_a_full_disk(tmp_path: Path) -> None:
+def test_checking_that_a_database_is_writable_fails_on_a_full_disk(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db")
     (pages,) = db.row("PRAGMA page_count") or (0,)
     db.connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -480,6 +482,6 @@ def test_a_test_write_fails_on_a_full_disk(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM meta") == []
 
 
-def test_the_uri_of_a_path_can_be_read_by_sqlite_on_each_system() -> None:
+def test_database_paths_of_each_operating_system_are_escaped_for_sqlite_uris() -> None:
     assert as_address("/home/ann/a%20b?c#d", "/") == "/home/ann/a%2520b%3fc%23d"
     assert as_address("C:\\Users\\Ann\\user.db", "\\") == "/C:/Users/Ann/user.db"

@@ -26,7 +26,7 @@ for i in range(25):
 """
 
 
-def test_a_refused_file_is_reported_only_in_its_own_thread(tmp_path: Path) -> None:
+def test_a_file_refused_in_one_thread_is_not_reported_in_another_thread(tmp_path: Path) -> None:
     files.take_refused_files()  # those of tests before
     (tmp_path / "folder").mkdir()
     thread = threading.Thread(target=files.read_json, args=(str(tmp_path / "folder"),))
@@ -62,7 +62,9 @@ def test_our_lock_waits_for_the_filelock_package(tmp_path: Path) -> None:
         pass
 
 
-def test_a_lock_on_a_removed_lock_file_does_not_count(tmp_path: Path) -> None:
+def test_a_lock_can_be_acquired_after_the_lock_file_of_its_holder_was_removed(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x.lock"
     with Locked(str(path)):
         path.unlink()
@@ -134,7 +136,7 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refusals", [3, 30])
-def test_replacing_a_file_that_others_keep_open_is_retried(
+def test_replacing_a_file_that_another_process_keeps_open_is_retried_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     """As on Windows, while a virus scanner reads the file."""
@@ -158,7 +160,9 @@ def test_replacing_a_file_that_others_keep_open_is_retried(
             files._replace(str(beside), str(path), files.REPLACE_TRIES)
 
 
-def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
+def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x"
     path.write_text("old")
 
@@ -176,7 +180,9 @@ def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_other(tmp_path: P
     assert sorted(os.listdir(tmp_path)) == ["folder", "x"]
 
 
-def test_a_full_disk_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+def test_replacing_a_file_on_a_full_disk_keeps_the_old_file_and_leaves_no_temporary_file(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x"
     path.write_text("old")
     script = """
@@ -193,7 +199,7 @@ except OSError as error:
     assert [p.name for p in tmp_path.iterdir() if p.name != "w"] == ["x"]
 
 
-def test_lines_appended_after_a_torn_line_are_complete(tmp_path: Path) -> None:
+def test_lines_appended_after_an_incomplete_line_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"id": 1}\n{"id": 2, "te')
     files.append_lines(str(path), [{"id": 3, "text": "né\n"}])
@@ -205,7 +211,7 @@ def test_appending_nothing_creates_no_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_invalid_lines_are_set_aside_and_counted(tmp_path: Path) -> None:
+def test_invalid_lines_are_skipped_and_their_line_numbers_returned(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     deep = b"[" * 200_000
     lines = [b'\xef\xbb\xbf{"a": 1}', b"null", b"", b"{", b'{"b": "\xff"}', deep, b"3", b'{"c": 1}']
@@ -219,7 +225,7 @@ def test_a_line_separator_within_a_text_does_not_end_the_line(tmp_path: Path) ->
     assert files.read_lines(path) == ([{"text": "a\u2028b\x85c"}], [])
 
 
-def test_a_missing_file_or_json_that_is_no_object_reads_as_empty(tmp_path: Path) -> None:
+def test_a_missing_file_and_json_that_is_not_an_object_read_as_empty(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("[1]")
     (tmp_path / "broken").write_text("{")
     for name in ("list", "broken", "missing", "list/below", "."):
@@ -228,13 +234,13 @@ def test_a_missing_file_or_json_that_is_no_object_reads_as_empty(tmp_path: Path)
     assert files.read_toml(str(tmp_path / "missing")) == {}
 
 
-def test_unreadable_toml_raises_an_error(tmp_path: Path) -> None:
+def test_reading_invalid_toml_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("a = [")
     with pytest.raises(ValueError, match=r"line 1|Invalid|Unclosed"):
         files.read_toml(str(tmp_path / "config.toml"))
 
 
-def test_a_lock_for_a_foreign_file_is_in_home(tmp_path: Path) -> None:
+def test_the_lock_file_for_a_file_outside_home_is_created_in_home(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     path = files.lock_path("/home", str(tmp_path / "real"))
@@ -267,7 +273,7 @@ def test_an_unreadable_json_file_reads_as_empty(tmp_path: Path) -> None:
     assert World(tmp_path / "w").run(script, str(path), strict=True) == "{}\n"
 
 
-def test_only_regular_files_are_read_without_waiting_for_any(tmp_path: Path) -> None:
+def test_reading_a_pipe_folder_or_device_is_refused_without_waiting(tmp_path: Path) -> None:
     pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
     os.mkfifo(pipe)
     folder.mkdir()
@@ -310,7 +316,9 @@ def test_a_path_with_a_nul_character_reads_as_a_missing_file() -> None:
         files.open_regular("/tmp/a\0b")
 
 
-def test_an_overlong_line_is_invalid_and_the_lines_around_it_are_read(tmp_path: Path) -> None:
+def test_an_overlong_line_is_skipped_and_the_lines_before_and_after_it_are_read(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"n": 1}\n' + b"0" * (5 << 20) + b'\n{"n": 3}\n')
     assert files.read_lines(str(path)) == ([{"n": 1}, {"n": 3}], [2])
@@ -318,7 +326,7 @@ def test_an_overlong_line_is_invalid_and_the_lines_around_it_are_read(tmp_path: 
     assert given == [b'{"n"', b"0000", b'{"n"']
 
 
-def test_deeply_nested_json_is_an_invalid_line(tmp_path: Path) -> None:
+def test_a_line_with_deeply_nested_json_is_invalid(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"a":' * 100_000 + b"\n" + b"[" * 100_000 + b'\n{"n": 3}\n')
     assert files.read_lines(str(path)) == ([{"n": 3}], [1, 2])
@@ -365,7 +373,9 @@ def test_a_lock_is_not_acquired_on_a_pipe(tmp_path: Path) -> None:
         raise AssertionError("taken")
 
 
-def test_without_a_umask_no_folder_that_we_create_is_writable_by_others(tmp_path: Path) -> None:
+def test_folders_that_we_create_are_not_writable_by_others_even_with_a_zero_umask(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     before = os.umask(0)
     try:

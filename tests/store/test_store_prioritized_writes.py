@@ -21,7 +21,7 @@ def opened(path: Path, **how: int) -> Database:
     return found
 
 
-def test_a_prioritized_writer_retries_until_the_other_has_written(tmp_path: Path) -> None:
+def test_a_prioritized_writer_retries_until_another_writer_has_finished(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     first, other = opened(path), opened(path)
     first.prioritize_writes()
@@ -67,7 +67,9 @@ def until_a_writer_waits(path: Path) -> None:
     until(is_kept_out, "somebody waits")
 
 
-def test_a_prioritized_writer_without_a_log_waits_for_a_reader(tmp_path: Path) -> None:
+def test_a_prioritized_writer_waits_for_a_reader_if_there_is_no_write_ahead_log(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "graph.db"
     without_a_log(path)
     first, reader = opened(path), opened(path)
@@ -93,7 +95,7 @@ def test_a_prioritized_writer_without_a_log_waits_for_a_reader(tmp_path: Path) -
     assert reader.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
 
 
-def test_a_prioritized_writer_keeps_its_own_timeout_for_reads(tmp_path: Path) -> None:
+def test_prioritizing_writes_leaves_the_timeout_for_reads_unchanged(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db", busy_ms=1234)
     db.prioritize_writes()
     with db.transaction() as c:
@@ -102,7 +104,7 @@ def test_a_prioritized_writer_keeps_its_own_timeout_for_reads(tmp_path: Path) ->
     assert db.row("PRAGMA busy_timeout") == (1234,)
 
 
-def test_a_prioritized_writer_also_gives_up_after_the_timeout(
+def test_a_prioritized_writer_gives_up_after_the_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "BUSY_MS", 50)

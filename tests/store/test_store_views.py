@@ -37,7 +37,9 @@ def rows(memory: Memory, sql: str) -> list[tuple[object, ...]]:
     return [row for database in memory.databases() for row in database.rows(sql)]
 
 
-def test_a_view_of_a_shared_entity_shows_only_observations_of_its_domain(memory: Memory) -> None:
+def test_a_domain_view_of_a_shared_entity_shows_only_observations_of_that_domain(
+    memory: Memory,
+) -> None:
     create(memory, "api", "is under contract", LAW)
     create(memory, "api", "runs on two nodes", OPS)
     scoped = within(memory, ("ops",))
@@ -55,7 +57,7 @@ def test_a_view_without_a_domain_shows_nothing(memory: Memory) -> None:
     assert rows(within(memory, ("it's; DROP",)), "SELECT name FROM entities") == []
 
 
-def test_a_restricted_view_cannot_be_widened_by_requesting_more_domains(memory: Memory) -> None:
+def test_a_view_restricted_to_a_domain_cannot_be_extended_to_more_domains(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
     scoped = within(within(memory, ("ops",)), ("law", "ops"))
@@ -82,7 +84,9 @@ def test_a_write_through_a_domain_view_can_be_read_in_the_view(memory: Memory) -
     assert [record.what for record in scoped.find_records("1")] == ["Page the owner"]
 
 
-def test_a_change_in_a_view_does_not_reveal_name_variants_of_other_domains(memory: Memory) -> None:
+def test_creating_an_entity_in_a_domain_view_reports_no_name_variants_of_other_domains(
+    memory: Memory,
+) -> None:
     create(memory, "law-book", "is under contract", LAW)
 
     assert "variants" in create(memory, "law_book", "is cited", OPS)
@@ -91,7 +95,9 @@ def test_a_change_in_a_view_does_not_reveal_name_variants_of_other_domains(memor
     }
 
 
-def test_a_view_does_not_list_a_change_that_removed_rows_of_other_domains(memory: Memory) -> None:
+def test_a_domain_view_does_not_list_changes_that_removed_rows_of_other_domains(
+    memory: Memory,
+) -> None:
     create(memory, "api", "is under contract", LAW)
     memory.write("delete_entities", {"entityNames": ["api"]}, OPS)
 
@@ -111,7 +117,7 @@ SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
         ("forget", {"ids": [], "entityNames": ["Redis"], "deletions": [SAID]}),
     ],
 )
-def test_deleting_in_a_view_keeps_observations_that_a_record_outside_supports(
+def test_deleting_in_a_domain_view_keeps_an_observation_that_another_domain_also_recorded(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
     scoped = within(memory, ("law",))
@@ -126,7 +132,7 @@ def test_deleting_in_a_view_keeps_observations_that_a_record_outside_supports(
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
 
 
-def test_an_observation_of_two_records_moves_to_the_domain_of_the_remaining_record(
+def test_forgetting_one_of_two_records_moves_the_observation_to_the_domain_of_the_other(
     memory: Memory,
 ) -> None:
     law = memory.remember(TOLD._replace(domain="law"), LAW)
@@ -150,7 +156,9 @@ def test_a_text_known_in_two_domains_can_be_forgotten_in_one_of_them(
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
 
 
-def test_an_observation_in_the_same_words_by_two_domains_is_shown_once(memory: Memory) -> None:
+def test_an_observation_that_two_domains_state_in_the_same_words_is_shown_once(
+    memory: Memory,
+) -> None:
     create(memory, "api", "runs on two nodes", OPS)
     create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
 
@@ -160,7 +168,9 @@ def test_an_observation_in_the_same_words_by_two_domains_is_shown_once(memory: M
     assert len(rows(memory, "SELECT id FROM observations")) == 2
 
 
-def test_injections_recorded_through_a_view_are_stored_in_the_session(memory: Memory) -> None:
+def test_injections_recorded_through_a_domain_view_are_stored_in_the_session(
+    memory: Memory,
+) -> None:
     scoped = within(memory, ("ops",))
 
     sessions.record_injections(
@@ -170,7 +180,7 @@ def test_injections_recorded_through_a_view_are_stored_in_the_session(memory: Me
     assert sessions.injected(memory.session_database(), "s1", "") == {"record:x"}
 
 
-def test_purging_through_a_view_is_refused(memory: Memory) -> None:
+def test_purging_through_a_domain_view_is_refused(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
 
     with pytest.raises(BadInput, match="all domains"):

@@ -27,7 +27,7 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_new_entities_are_created_and_known_entities_gain_missing_observations(
+def test_creating_an_existing_entity_adds_only_its_missing_observations(
     memory: Memory,
 ) -> None:
     assert create(memory, entity("api", "a", "b", "a"))["entities"] == [entity("api", "a", "b")]
@@ -40,12 +40,12 @@ def test_new_entities_are_created_and_known_entities_gain_missing_observations(
     )
 
 
-def test_two_entities_with_one_name_in_a_call_become_one(memory: Memory) -> None:
+def test_two_entities_with_the_same_name_in_one_call_become_one(memory: Memory) -> None:
     create(memory, entity("api", "a"), entity("api", "b"))
     assert whole(memory).entities == (Entity("api", "component", ("a", "b")),)
 
 
-def test_br9_missing_ends_of_a_relation_are_created_first(memory: Memory) -> None:
+def test_br9_creating_a_relation_also_creates_its_missing_entities(memory: Memory) -> None:
     result = memory.write(
         "create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL
     )
@@ -64,7 +64,9 @@ def test_br9_duplicate_names_and_relations_are_not_created(memory: Memory) -> No
     assert len(whole(memory).entities) == len(whole(memory).relations) == 1
 
 
-def test_br9_variants_of_a_new_name_are_flagged_and_kept(memory: Memory) -> None:
+def test_br9_similar_entity_names_are_reported_and_kept_as_separate_entities(
+    memory: Memory,
+) -> None:
     create(memory, entity("cursor-pagination"))
     result = create(memory, entity("cursor_pagination"), entity("Cursor Pagination"))
     assert result["variants"] == {
@@ -74,7 +76,7 @@ def test_br9_variants_of_a_new_name_are_flagged_and_kept(memory: Memory) -> None
     assert len(whole(memory).entities) == 3
 
 
-def test_br9_entities_orphaned_by_a_deletion_are_reported_and_offered(memory: Memory) -> None:
+def test_br9_a_deletion_reports_entities_that_are_left_without_rows(memory: Memory) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     create(memory, entity("api", "a"))
     gone = memory.write("delete_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
@@ -85,7 +87,7 @@ def test_br9_entities_orphaned_by_a_deletion_are_reported_and_offered(memory: Me
     assert gone == {"deleted": 1, "orphans": ["api"]}
 
 
-def test_a_deletion_without_a_match_records_no_operation(memory: Memory) -> None:
+def test_a_deletion_that_matches_nothing_records_no_operation(memory: Memory) -> None:
     memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
     known = database(memory).rows("SELECT id FROM operations")
 
@@ -98,7 +100,9 @@ def test_a_deletion_without_a_match_records_no_operation(memory: Memory) -> None
     assert database(memory).rows("SELECT id FROM operations") == known
 
 
-def test_a_deletion_from_a_journal_without_a_match_is_applied_once(memory: Memory) -> None:
+def test_a_replayed_deletion_that_matched_nothing_is_not_applied_again_later(
+    memory: Memory,
+) -> None:
     gone = memory.operation("delete_entities", {"entityNames": ["api"]}, TOOL)
     memory.apply_now(gone)
     memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
@@ -106,14 +110,16 @@ def test_a_deletion_from_a_journal_without_a_match_is_applied_once(memory: Memor
     assert memory.apply_now(gone) == {"applied_before": True}
 
 
-def test_br9_deleting_an_entity_reports_neighbours_without_other_relations(memory: Memory) -> None:
+def test_br9_deleting_an_entity_reports_neighbours_that_have_no_other_relations(
+    memory: Memory,
+) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     gone = memory.write("delete_entities", {"entityNames": ["api", "api", "nobody"]}, TOOL)
     assert gone == {"deleted": 1, "relations": 1, "orphans": ["Redis"]}
     assert whole(memory).relations == ()
 
 
-def test_observations_for_an_unknown_entity_change_nothing(memory: Memory) -> None:
+def test_adding_observations_to_an_unknown_entity_fails_the_whole_call(memory: Memory) -> None:
     create(memory, entity("api"))
     wanted = [
         {"entityName": "api", "contents": ["a"]},
@@ -124,7 +130,7 @@ def test_observations_for_an_unknown_entity_change_nothing(memory: Memory) -> No
     assert whole(memory).entities == (Entity("api", "component"),)
 
 
-def test_results_for_observations_are_in_the_requested_order(memory: Memory) -> None:
+def test_results_of_adding_observations_are_in_the_requested_order(memory: Memory) -> None:
     create(memory, entity("api", "a"), entity("db"))
     wanted = [
         {"entityName": "db", "contents": ["x"]},
@@ -136,7 +142,7 @@ def test_results_for_observations_are_in_the_requested_order(memory: Memory) -> 
     ]
 
 
-def test_an_empty_list_changes_nothing(memory: Memory) -> None:
+def test_a_call_with_an_empty_list_succeeds_and_changes_nothing(memory: Memory) -> None:
     assert create(memory)["entities"] == []
     assert memory.write("delete_entities", {"entityNames": []}, TOOL)["deleted"] == 0
     assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
@@ -166,7 +172,7 @@ def test_entity_names_may_be_any_text_and_are_stored_exactly(memory: Memory, nam
         ("restore", {"entities": []}),
     ],
 )
-def test_a_payload_of_another_shape_is_refused_before_any_change(
+def test_an_invalid_payload_is_refused_before_any_change(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
     with pytest.raises(BadInput):
@@ -192,7 +198,7 @@ def test_every_change_is_logged_with_its_provenance_and_inverse(memory: Memory) 
     assert '"author": "ann"' in row[3] and '"trust": "tool"' in row[3] and '"at": "20' in row[3]
 
 
-def test_turns_are_stored_once_and_not_as_operations(memory: Memory) -> None:
+def test_turns_are_stored_only_once_and_not_logged_as_operations(memory: Memory) -> None:
     turn = {"id": "u1", "session": "s", "role": "user", "text": "hello Redis", "created_at": "2026"}
     assert memory.write("add_episodes", {"episodes": [turn, turn]}, USER) == {"added": 1}
     assert memory.write("add_episodes", {"episodes": [turn]}, USER) == {"added": 0}
@@ -218,7 +224,7 @@ def test_observations_of_a_user_entity_are_added_in_the_user_database(memory: Me
     )
 
 
-def test_answers_keep_the_requested_order_across_both_databases(memory: Memory) -> None:
+def test_results_are_in_the_requested_order_across_both_databases(memory: Memory) -> None:
     create(memory, entity("Ann"), store="user")
     create(memory, entity("api"))
     wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "Ann")]
@@ -244,11 +250,11 @@ def test_a_deletion_is_applied_to_both_databases(memory: Memory) -> None:
     assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL)["deleted"] == 2
 
 
-def test_a_deletion_without_a_database_does_nothing(memory: Memory) -> None:
+def test_a_deletion_before_a_database_exists_does_nothing(memory: Memory) -> None:
     assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL) == {"deleted": 0}
 
 
-def test_a_change_to_a_row_that_may_be_in_a_damaged_database_is_queued(tmp_path: Path) -> None:
+def test_a_change_is_queued_if_its_row_may_be_in_a_damaged_database(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("Ann"), store="user")

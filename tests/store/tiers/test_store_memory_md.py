@@ -56,7 +56,9 @@ def test_the_block_contains_a_line_and_an_id_for_each_record(notes: MemoryFile) 
     assert tuple(memory_md.shown_lines(notes)) == (one.id, other.id)
 
 
-def test_no_file_of_ours_but_the_block_is_in_the_folder_of_the_client(notes: MemoryFile) -> None:
+def test_memory_md_is_the_only_file_that_we_create_in_the_folder_of_the_client(
+    notes: MemoryFile,
+) -> None:
     put(notes, record())
     assert os.listdir(os.path.dirname(notes.path)) == ["MEMORY.md"]
     assert stat.S_IMODE(os.stat(notes.path).st_mode) == 0o600
@@ -129,7 +131,9 @@ def test_a_line_that_the_user_wrote_inside_our_block_is_moved_below_it(notes: Me
     assert read(notes) == b"\n- mine, in the wrong place\n"
 
 
-def test_a_block_without_its_end_marker_includes_only_our_own_lines(notes: MemoryFile) -> None:
+def test_only_our_own_lines_are_replaced_if_the_block_has_lost_its_end_marker(
+    notes: MemoryFile,
+) -> None:
     write(notes, b"head\n")
     put(notes, record("one"), record("two"))
     write(notes, read(notes).replace(END.encode() + b"\n", b"\nmine\n"))
@@ -141,7 +145,7 @@ def test_a_block_without_its_end_marker_includes_only_our_own_lines(notes: Memor
     assert b"one" not in text and text.count(BEGIN.encode()) == 1
 
 
-def test_several_blocks_are_joined_and_the_text_between_them_is_kept(notes: MemoryFile) -> None:
+def test_duplicate_blocks_are_joined_and_the_text_between_them_is_kept(notes: MemoryFile) -> None:
     put(notes, record("one"))
     fence = read(notes)
     write(notes, b"a\n" + fence + b"b\n" + fence + b"c\n")
@@ -200,7 +204,9 @@ def test_the_block_is_removed_if_the_text_of_the_user_leaves_no_room(notes: Memo
     assert read(notes) == b"- a note\n" * 200
 
 
-def test_a_link_is_written_through_and_keeps_its_mode(notes: MemoryFile, tmp_path: Path) -> None:
+def test_writing_to_a_linked_memory_md_changes_the_target_file_and_keeps_its_mode(
+    notes: MemoryFile, tmp_path: Path
+) -> None:
     real = tmp_path / "dotfiles" / "notes.md"
     real.parent.mkdir()
     real.write_bytes(b"mine\n")
@@ -273,7 +279,7 @@ SLUGS = [
 
 
 @pytest.mark.parametrize(("path", "slug"), SLUGS)
-def test_the_folder_name_follows_the_rule_of_the_client(path: str, slug: str) -> None:
+def test_the_name_of_the_notes_folder_follows_the_rule_of_the_client(path: str, slug: str) -> None:
     assert memory_md.slug_of(path) == slug
     assert memory_md.locate("/c", path).path == f"/c/projects/{slug}/memory/MEMORY.md"
 
@@ -290,7 +296,9 @@ def test_the_switches_of_the_client_are_respected(tmp_path: Path) -> None:
     assert "autoMemoryEnabled" in memory_md.locate(str(tmp_path), str(root)).off_because
 
 
-def test_only_the_users_own_settings_determine_the_folder(tmp_path: Path) -> None:
+def test_the_notes_folder_can_be_set_in_the_users_settings_but_not_in_the_projects(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "p"
     (root / ".claude").mkdir(parents=True)
     (root / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
@@ -301,11 +309,11 @@ def test_only_the_users_own_settings_determine_the_folder(tmp_path: Path) -> Non
     assert memory_md.locate(str(tmp_path), str(root)).path.startswith(str(tmp_path))
 
 
-def test_no_file_is_written_for_a_path_too_long_for_a_known_folder_name() -> None:
+def test_memory_md_is_not_used_if_the_project_path_is_too_long_for_a_folder_name() -> None:
     assert memory_md.locate("/c", "/" + "a" * 250).off_because
 
 
-def test_control_characters_are_removed_from_a_record_and_from_a_spoiled_block(
+def test_control_characters_are_removed_from_new_records_and_from_an_existing_block(
     notes: MemoryFile,
 ) -> None:
     put(notes, record("Use Redis"))

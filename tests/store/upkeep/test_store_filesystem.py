@@ -17,7 +17,7 @@ short line
 """
 
 
-def test_only_files_accessible_to_others_are_exposed_and_made_private(tmp_path: Path) -> None:
+def test_only_files_accessible_to_other_users_are_made_private(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir(0o700)
     for name, mode in (("own", 0o600), ("read", 0o640), ("run", 0o755)):
@@ -50,7 +50,7 @@ def test_a_folder_that_is_missing_or_a_link_is_not_searched(tmp_path: Path) -> N
     assert filesystem.all_paths([str(tmp_path / "link"), str(tmp_path / "none")]) == []
 
 
-def test_a_file_owned_by_another_user_is_foreign(tmp_path: Path) -> None:
+def test_files_owned_by_another_user_are_listed_as_foreign(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.write_text("", "utf-8")
     theirs = "/etc/passwd"
@@ -62,7 +62,7 @@ def test_a_file_owned_by_another_user_is_foreign(tmp_path: Path) -> None:
     assert filesystem.foreign([str(own), theirs, str(tmp_path / "gone")]) == [theirs]
 
 
-def test_partially_written_files_are_leftovers_after_an_hour(tmp_path: Path) -> None:
+def test_partially_written_files_count_as_leftovers_after_an_hour(tmp_path: Path) -> None:
     now_s = time.time()
     names = (
         "a.json.1-2.tmp",
@@ -79,7 +79,7 @@ def test_partially_written_files_are_leftovers_after_an_hour(tmp_path: Path) -> 
     assert filesystem.leftovers([*paths, str(tmp_path / "gone.1-2.tmp")], now_s) == paths[:3]
 
 
-def test_a_users_file_named_like_a_partially_written_file_is_no_leftover(tmp_path: Path) -> None:
+def test_a_users_file_with_a_name_like_a_temporary_file_is_not_a_leftover(tmp_path: Path) -> None:
     now_s = time.time()
     (tmp_path / "folder.1-2.tmp").mkdir()
     for name in ("my notes.tmp", "draft.html.tmp", "a.1-b.tmp", "a.-2.tmp", ".tmp"):
@@ -120,7 +120,7 @@ def test_the_innermost_mount_point_determines_the_type_of_file_system(tmp_path: 
     assert filesystem.file_system("/", str(tmp_path / "none")) == ""
 
 
-def test_a_text_is_found_anywhere_in_a_file(tmp_path: Path) -> None:
+def test_a_text_is_found_between_arbitrary_bytes_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "graph.db").write_bytes(b"\x00\x01heron\xff")
     (tmp_path / "other.db").write_bytes(b"\x00gull")
 

@@ -44,7 +44,7 @@ def test_an_empty_memory_gives_no_findings(world: World) -> None:
     assert integrity.findings(world.memory()) == []
 
 
-def test_an_index_counts_as_large_from_the_limit_and_never_if_empty(
+def test_an_index_counts_as_large_if_its_row_count_reaches_the_limit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -87,7 +87,9 @@ def test_an_inconsistent_index_is_found_and_repaired(memory: Memory) -> None:
     assert integrity.findings(memory) == []
 
 
-def test_a_sample_of_rows_is_found_in_every_index_of_an_intact_memory(memory: Memory) -> None:
+def test_sampled_rows_are_found_in_every_full_text_index_of_an_intact_memory(
+    memory: Memory,
+) -> None:
     create(memory, entity("café", "naïve_words and Größe, 日本語", "a\0word behind NUL"))
     turn = {"id": "t", "session": "s", "role": "user", "text": "Said so", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
@@ -97,7 +99,9 @@ def test_a_sample_of_rows_is_found_in_every_index_of_an_intact_memory(memory: Me
 
 
 @pytest.mark.parametrize("table", ["observations_fts", "entities_trigrams", "records_fts"])
-def test_samples_detect_an_emptied_index(memory: Memory, table: str) -> None:
+def test_an_emptied_full_text_index_is_detected_by_sampling_rows(
+    memory: Memory, table: str
+) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
@@ -105,7 +109,9 @@ def test_samples_detect_an_emptied_index(memory: Memory, table: str) -> None:
     assert not integrity.samples_match(db, table)
 
 
-def test_a_row_missing_from_its_index_is_detected_by_row_numbers(memory: Memory) -> None:
+def test_an_index_that_lacks_the_number_of_a_row_is_detected_by_sampling_rows(
+    memory: Memory,
+) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")
@@ -113,14 +119,14 @@ def test_a_row_missing_from_its_index_is_detected_by_row_numbers(memory: Memory)
     assert not integrity.samples_match(db, "observations_fts")
 
 
-def test_a_journal_beyond_the_size_limit_of_queues_is_read(memory: Memory) -> None:
+def test_a_journal_larger_than_the_size_limit_of_queues_is_checked(memory: Memory) -> None:
     with open(memory.journal_of("project"), "ab") as file:
         file.write((b" " * 1023 + b"\n") * (files.MAX_LINES_BYTES >> 10))
 
     assert integrity.findings(memory) == []
 
 
-def test_progress_counts_the_checks(memory: Memory) -> None:
+def test_the_progress_of_the_integrity_checks_counts_every_check(memory: Memory) -> None:
     told: list[tuple[int, int]] = []
 
     integrity.findings(memory, progress=lambda done, of: told.append((done, of)))

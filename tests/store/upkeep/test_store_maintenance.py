@@ -28,7 +28,9 @@ def test_a_notice_is_shown_once(tmp_path: Path) -> None:
     assert log.take(home) == []
 
 
-def test_notices_never_fail_an_event(tmp_path: Path) -> None:
+def test_reading_notices_raises_no_error_if_their_file_is_locked_or_unusable(
+    tmp_path: Path,
+) -> None:
     home = str(tmp_path / "home")
     assert log.take(home) == []
     log.add(home, "x")
@@ -42,7 +44,7 @@ def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     assert not log.is_first_time(str(tmp_path / "file"), "welcome")
 
 
-def test_each_topic_of_notices_counts_as_new_only_once(tmp_path: Path) -> None:
+def test_a_topic_of_notices_is_reported_as_new_only_the_first_time(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert log.is_first_time(home, "welcome")
     assert not log.is_first_time(home, "welcome")
@@ -146,7 +148,7 @@ def test_maintenance_creates_backups_and_removes_expired_rows(tmp_path: Path) ->
     assert {r.what for r in memory.find_records("1")} == {"9999-01-01", "Use Redis"}
 
 
-def test_local_records_of_a_session_in_use_do_not_expire(tmp_path: Path) -> None:
+def test_old_local_records_of_a_recently_used_session_do_not_expire(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     for session, seen_at in (("resumed", "2026-06-01"), ("gone", "2026-01-01")):
         sessions.touch(database(memory), session, seen_at)
@@ -156,7 +158,7 @@ def test_local_records_of_a_session_in_use_do_not_expire(tmp_path: Path) -> None
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
-def test_keeping_no_turns_deletes_all_turns(tmp_path: Path) -> None:
+def test_expiring_turns_with_a_future_limit_deletes_all_turns(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
@@ -165,7 +167,7 @@ def test_keeping_no_turns_deletes_all_turns(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM episodes") == []
 
 
-def test_maintenance_runs_by_itself_and_one_process_at_a_time(tmp_path: Path) -> None:
+def test_maintenance_runs_in_its_own_process_and_only_one_at_a_time(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api"))
@@ -191,7 +193,9 @@ def test_failed_maintenance_is_logged(tmp_path: Path) -> None:
     assert "maintenance: " in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
 
 
-def test_a_large_database_is_backed_up_weekly_and_its_rows_expire_daily(tmp_path: Path) -> None:
+def test_a_backup_is_due_weekly_for_a_large_database_and_daily_for_a_small_one(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api", "is fast"))
@@ -209,7 +213,7 @@ def test_a_large_database_is_backed_up_weekly_and_its_rows_expire_daily(tmp_path
     assert (small, of_last_day, backup.is_due(path)) == (True, False, True)
 
 
-def test_expiry_is_due_a_day_after_the_last_even_without_a_due_backup(tmp_path: Path) -> None:
+def test_maintenance_is_due_a_day_after_the_last_even_if_no_backup_is_due(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("api", "is fast"))

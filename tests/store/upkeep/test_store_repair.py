@@ -49,7 +49,7 @@ def aside(path: Path) -> list[str]:
     return sorted(p.name for p in path.parent.iterdir() if ".corrupt-" in p.name)
 
 
-def test_only_a_process_that_may_repair_does_so_and_others_continue(world: World) -> None:
+def test_a_process_that_may_not_repair_continues_without_the_damaged_database(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     create(memory, entity("Ann"), store="user")
@@ -84,7 +84,7 @@ def test_a_damaged_database_is_rebuilt_from_the_journal_and_reported_once(world:
     assert again.messages == [] and aside(path) == [name]
 
 
-def test_the_newest_intact_backup_is_used_first(world: World) -> None:
+def test_a_repair_uses_the_newest_intact_backup(world: World) -> None:
     memory = world.memory()
     create(memory, entity("one"))
     path = Path(opened(memory).path)
@@ -234,7 +234,7 @@ def test_backups_are_verified_rotated_and_readable_by_the_owner_only(world: Worl
     assert 0 <= (backup.age_s(path) or 0) < 600
 
 
-def test_two_backups_of_a_large_database_are_kept(
+def test_only_two_backups_of_a_large_database_are_kept(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -247,7 +247,7 @@ def test_two_backups_of_a_large_database_are_kept(
     assert backup.list_backups(path) == [copies[3], copies[2]]
 
 
-def test_the_name_of_a_backup_has_seconds_and_fraction_of_one_clock_reading(
+def test_seconds_and_fraction_in_the_name_of_a_backup_come_from_one_clock_reading(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -259,7 +259,7 @@ def test_the_name_of_a_backup_has_seconds_and_fraction_of_one_clock_reading(
     assert copy.endswith("-20270115T080000-002000000.db")
 
 
-def test_a_killed_backup_damages_no_other_and_the_next_repair_uses_a_complete_one(
+def test_the_next_repair_after_a_killed_backup_uses_an_earlier_complete_backup(
     world: World,
 ) -> None:
     memory = world.memory()
@@ -287,7 +287,7 @@ backup.create(sys.argv[1], progress=lambda *_: os.kill(os.getpid(), signal.SIGKI
     assert os.path.basename(whole) in rebuilt.messages[0]
 
 
-def test_a_damaged_database_creates_no_backup_and_removes_none(world: World) -> None:
+def test_backing_up_a_damaged_database_fails_and_keeps_the_earlier_backup(world: World) -> None:
     memory = world.memory()
     create(memory, *[entity(f"e{i}", "x" * 900) for i in range(40)])
     path = closed(memory)
@@ -335,7 +335,9 @@ def test_the_status_reads_the_journal_of_a_large_memory_completely(tmp_path: Pat
     assert graph_tier.findings == ()
 
 
-def test_the_status_reads_a_shared_journal_only_up_to_the_foreign_limit(tmp_path: Path) -> None:
+def test_the_status_reports_a_shared_journal_over_the_size_limit_instead_of_reading_it(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("api", "is here"))
     memory.flush()
@@ -376,7 +378,9 @@ def test_a_repair_reads_only_operations_that_the_database_does_not_contain(
     assert read == [{"entities": [entity("two", "came later")]}]
 
 
-def test_rows_missing_from_the_journal_are_journalled_after_a_repair(world: World) -> None:
+def test_rows_missing_from_the_journal_are_written_to_the_journal_after_a_repair(
+    world: World,
+) -> None:
     memory = world.memory()
     create(memory, entity("journalled"))
     memory.flush()
