@@ -27,7 +27,7 @@ def owner(tmp_path: Path, dsn: dict[str, str]) -> Home:
     return home
 
 
-def test_each_step_reports_the_result_and_the_next_step(
+def test_each_team_command_reports_its_result_and_the_next_step(
     new: Home, owner: Home, dsn: dict[str, str]
 ) -> None:
     steps = (
@@ -60,7 +60,9 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     assert f"{name} was there already; its password stays" in again.out
 
 
-def test_an_adopted_record_remains_after_its_author_withdraws_it(ann: Home, bob: Home) -> None:
+def test_an_adopted_copy_of_a_record_remains_after_the_author_withdraws_the_record(
+    ann: Home, bob: Home
+) -> None:
     id_ = bob.remember("Never deploy on a Friday", "--type", "rule")
     bob.sync()
     ann.sync()
@@ -77,7 +79,7 @@ def test_an_adopted_record_remains_after_its_author_withdraws_it(ann: Home, bob:
     assert ann.run("team", "adopt", id_).status == 3
 
 
-def test_a_wrong_host_is_reported_with_what_to_check(new: Home) -> None:
+def test_an_unreachable_host_is_reported_with_a_hint_to_check_address_and_server(new: Home) -> None:
     done = new.run("team", "init", f"host={new.home} dbname=team user=olga", "--space", SPACE)
 
     assert done.status == 1 and "Check the address, and that the server runs" in done.err
@@ -98,7 +100,9 @@ def test_status_distinguishes_a_removed_member_from_an_unreachable_server(
     assert "bob 1 (no member any more)" in of_ann
 
 
-def test_members_are_listed_with_the_time_they_last_read(ann: Home, bob: Home, owner: Home) -> None:
+def test_the_member_list_shows_roles_last_reads_and_removed_members(
+    ann: Home, bob: Home, owner: Home
+) -> None:
     owner.json("team", "remove", BOB)
 
     table = ann.run("team", "members").out
@@ -122,7 +126,7 @@ def test_the_last_owner_of_a_space_cannot_be_removed(owner: Home) -> None:
     assert done.status == 2 and "last owner" in done.err
 
 
-def test_status_shows_the_transaction_that_blocks_sending(
+def test_status_reports_the_open_transaction_for_which_sending_waits(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(BOB, empty_database) as other, other.transaction():
@@ -145,7 +149,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(new: Home) -> Non
     assert not ties.exist(str(new.home))
 
 
-def test_another_host_needs_encryption_unless_disabled_explicitly(new: Home) -> None:
+def test_joining_on_another_host_without_encryption_requires_the_option_insecure(new: Home) -> None:
     done = new.run("team", "join", "host=192.0.2.1 dbname=team sslmode=disable")
 
     assert done.status == 1 and "--insecure" in done.err
@@ -172,20 +176,24 @@ def test_the_model_cannot_start_or_end_sharing(ann: Home, action: str) -> None:
         (("leave", "--me"), "tied to no shared log"),
     ],
 )
-def test_wrong_usage_is_reported(new: Home, words: tuple[str, ...], said: str) -> None:
+def test_a_wrong_command_line_is_refused_with_an_explanation(
+    new: Home, words: tuple[str, ...], said: str
+) -> None:
     done = new.run("team", *words)
 
     assert done.status == 2 and said in done.err
 
 
 @pytest.mark.parametrize("action", ["sync", "members", "leave"])
-def test_the_next_step_is_shown_without_a_link_to_a_space(new: Home, action: str) -> None:
+def test_commands_without_a_link_to_a_space_fail_with_a_hint_to_join(
+    new: Home, action: str
+) -> None:
     done = new.run("team", action)
 
     assert done.status == 3 and "team join DSN" in done.err
 
 
-def test_status_without_a_link_reports_that_and_exits_with_0(new: Home) -> None:
+def test_status_without_a_link_to_a_space_succeeds_and_reports_the_missing_link(new: Home) -> None:
     done = new.run("team", "status")
 
     assert done.status == 0 and "tied to no shared log" in done.out
@@ -194,13 +202,15 @@ def test_status_without_a_link_reports_that_and_exits_with_0(new: Home) -> None:
     assert checks["shared log"]["state"] == "ok"
 
 
-def test_a_space_for_own_machines_cannot_be_created_by_name(new: Home, dsn: dict[str, str]) -> None:
+def test_a_space_name_reserved_for_a_users_own_machines_is_refused(
+    new: Home, dsn: dict[str, str]
+) -> None:
     done = new.run("team", "init", dsn[OWNER], "--space", "~bob")
 
     assert done.status == 2 and "own machines" in done.err
 
 
-def test_the_option_as_overrides_the_role_in_the_address(
+def test_the_role_in_the_option_as_overrides_the_role_in_the_address(
     new: Home, postgres: Cluster, empty_database: str, dsn: dict[str, str]
 ) -> None:
     address = postgres.dsn(BOB, empty_database)
@@ -211,7 +221,7 @@ def test_the_option_as_overrides_the_role_in_the_address(
     assert new.sync()[SPACE]["error"] == ""
 
 
-def test_members_without_a_read_for_a_week_are_listed_without_a_server_query(
+def test_status_lists_members_who_have_not_read_the_log_for_a_week(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(SUPERUSER, empty_database) as connection:

@@ -62,7 +62,7 @@ def test_a_password_is_read_from_the_libpq_password_file(
 
 
 @pytest.mark.parametrize("given", ["", WORD[1:]])
-def test_a_wrong_or_missing_password_is_reported_with_its_source(
+def test_a_wrong_or_missing_password_is_reported_with_a_hint_to_the_password_file(
     given: str, with_password: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", given)
@@ -157,7 +157,7 @@ def test_a_connection_to_another_host_needs_encryption(host: str, mode: str) -> 
 
 
 @pytest.mark.parametrize("mode", ["require", "verify-ca", "verify-full"])
-def test_a_requested_encryption_mode_is_kept(mode: str) -> None:
+def test_an_encryption_mode_in_the_address_is_kept(mode: str) -> None:
     dsn = f"host=db.example dbname=app sslmode={mode}"
 
     assert checked(dsn) == dsn
@@ -177,7 +177,7 @@ def test_a_connection_to_this_machine_needs_no_encryption(place: str) -> None:
     assert checked(dsn) == dsn
 
 
-def test_the_address_in_hostaddr_decides_if_encryption_is_needed() -> None:
+def test_encryption_is_required_if_hostaddr_points_to_another_machine() -> None:
     with pytest.raises(BadAddress, match="unencrypted"):
         checked("host=localhost hostaddr=192.0.2.7 dbname=app sslmode=disable")
 
@@ -188,7 +188,9 @@ def test_encryption_can_be_disabled_explicitly() -> None:
     assert checked(dsn, insecure=True) == dsn
 
 
-def test_a_host_set_in_the_environment_needs_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encryption_is_required_for_a_host_set_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGSSLMODE", "prefer")
 
@@ -199,7 +201,7 @@ def test_a_host_set_in_the_environment_needs_encryption(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("mode", "kept"), [("sslmode=verify-full\n", True), ("", False)], ids=["said", "unsaid"]
 )
-def test_a_host_from_a_service_file_is_encrypted_too(
+def test_the_connection_to_a_host_from_a_service_file_is_encrypted(
     mode: str, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "services"
@@ -213,7 +215,7 @@ def test_a_host_from_a_service_file_is_encrypted_too(
     assert shown("service=team") == "db.example/app"
 
 
-def test_a_service_with_less_encryption_is_refused(
+def test_a_service_file_that_makes_encryption_optional_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "services"
@@ -327,5 +329,7 @@ def test_every_connection_error_is_a_team_error(postgres: Cluster) -> None:
         ("postgresql://ann@[::1]:6543/app", "ann@[::1]:6543/app"),
     ],
 )
-def test_an_address_is_shown_with_an_unusual_port(dsn: str, place: str) -> None:
+def test_a_displayed_address_includes_the_port_only_if_it_is_not_the_default(
+    dsn: str, place: str
+) -> None:
     assert shown(dsn) == place

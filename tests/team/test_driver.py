@@ -28,7 +28,9 @@ def ann(tmp_path: Path, postgres: Cluster, empty_database: str) -> Home:
     return home
 
 
-def test_a_process_without_the_driver_loads_it_from_the_folder_of_the_extra(ann: Home) -> None:
+def test_a_process_without_the_driver_loads_the_driver_from_the_folder_of_installed_extras(
+    ann: Home,
+) -> None:
     ann.remember("The order events use Kafka", "--type", "decision")
     assert ann.work() == 1 and ann.state.cause == "DriverMissing"
 
@@ -39,7 +41,7 @@ def test_a_process_without_the_driver_loads_it_from_the_folder_of_the_extra(ann:
     assert ann.waiting == 0 and ann.state.cause == ""
 
 
-def test_joining_again_records_the_folder_of_the_packages(ann: Home, postgres: Cluster) -> None:
+def test_joining_again_stores_the_package_folder_in_the_link(ann: Home, postgres: Cluster) -> None:
     [tie] = ann.json("team", "status")
     assert tie["space"] == SPACE
     dsn = ann.known_tie.dsn
@@ -50,7 +52,7 @@ def test_joining_again_records_the_folder_of_the_packages(ann: Home, postgres: C
     assert ann.work() == 0
 
 
-def test_a_package_without_the_plugin_suggests_pip(tmp_path: Path) -> None:
+def test_a_missing_driver_outside_the_plugin_is_reported_with_a_pip_command(tmp_path: Path) -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "from memory_fabric.config import Settings; from memory_fabric.sharing.team import driver; "

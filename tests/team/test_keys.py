@@ -77,14 +77,16 @@ def test_a_proof_of_origin_covers_all_fields_except_author_and_time(
     assert key.verified(stamped, SPACE) == stamped
 
 
-def test_a_proof_is_valid_in_every_form_in_which_the_server_writes_numbers(key: Key) -> None:
+def test_a_proof_remains_valid_after_the_server_reformats_numbers_and_reorders_keys(
+    key: Key,
+) -> None:
     proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
 
     read = proved._replace(value={"n": [10**22], "confidence": 1})
     assert key.verified(read, SPACE) == read
 
 
-def test_a_withdrawal_is_proved_and_encrypted_like_a_value(key: Key) -> None:
+def test_a_withdrawal_without_a_value_can_be_proved_and_encrypted(key: Key) -> None:
     gone = OPERATION._replace(value=None)
 
     assert key.verified(key.prove(gone, SPACE), SPACE) is not None
@@ -102,7 +104,9 @@ def test_an_encrypted_operation_reveals_nothing_and_can_be_decrypted(key: Key, o
     assert key.verified(sealed, OTHER_SPACE) is None
 
 
-def test_equal_rows_have_equal_encrypted_keys_but_different_ciphertexts(key: Key) -> None:
+def test_encrypting_a_row_twice_gives_the_same_encrypted_key_but_different_ciphertexts(
+    key: Key,
+) -> None:
     first, second = (key.seal(OPERATION, SPACE) for _ in range(2))
 
     assert first.key == second.key and first.sealed != second.sealed
@@ -117,7 +121,9 @@ def test_equal_rows_have_equal_encrypted_keys_but_different_ciphertexts(key: Key
     ],
     ids=str,
 )
-def test_a_ciphertext_is_bound_to_its_operations_fields(key: Key, change: dict[str, Any]) -> None:
+def test_a_ciphertext_is_rejected_if_any_field_of_its_operation_was_changed(
+    key: Key, change: dict[str, Any]
+) -> None:
     sealed = key.seal(OPERATION, SPACE)
 
     assert key.verified(sealed._replace(**change), SPACE) is None
@@ -150,7 +156,7 @@ def test_a_new_key_is_readable_only_by_its_owner_and_created_once(tmp_path: Path
     assert first.words not in (tmp_path / "team-key").read_text()
 
 
-def test_the_words_of_a_key_transfer_the_key_to_another_home(tmp_path: Path) -> None:
+def test_entering_the_words_of_a_key_in_another_home_creates_the_same_key(tmp_path: Path) -> None:
     there, here = str(tmp_path / "a"), str(tmp_path / "b")
     key = keys.create(there)
 
@@ -176,7 +182,7 @@ def test_wrong_key_words_are_reported_and_change_nothing(tmp_path: Path) -> None
     assert keys.read(str(tmp_path)) is None
 
 
-def test_words_of_another_key_do_not_replace_the_existing_key(tmp_path: Path) -> None:
+def test_entering_the_words_of_another_key_is_refused_if_a_key_exists(tmp_path: Path) -> None:
     own = keys.create(str(tmp_path))
 
     with pytest.raises(BadInput, match="another key") as error:
@@ -188,7 +194,7 @@ def test_words_of_another_key_do_not_replace_the_existing_key(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", ["", "zz" * 32, "00" * 31])
-def test_a_damaged_key_is_an_error_with_a_remedy(tmp_path: Path, content: str) -> None:
+def test_reading_a_damaged_key_file_raises_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "team-key").write_text(content)
 
     with pytest.raises(BadInput, match="holds no key"):

@@ -49,7 +49,7 @@ def test_a_reader_misses_nothing_when_transactions_commit_out_of_order(
     assert texts(after) == ["committed second"]
 
 
-def test_a_second_append_waits_and_is_numbered_after_the_first(
+def test_a_second_append_waits_for_the_first_to_commit_and_gets_a_later_number(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     """Else the second could commit before the first, and be read before a lower number."""
@@ -69,7 +69,7 @@ def test_a_second_append_waits_and_is_numbered_after_the_first(
     assert texts(after) == ["appended first", "appended second"]
 
 
-def test_an_open_transaction_in_another_space_blocks_nobody(
+def test_an_open_transaction_in_one_space_does_not_block_another_space(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     other = f"{space} too"
@@ -101,7 +101,7 @@ def test_log_numbers_have_no_gaps_despite_duplicates_and_failures(
     assert rows == [(i + 1, one.op_id) for i, one in enumerate(said)]
 
 
-def test_an_operation_is_pulled_unchanged_by_another_member(open_log: OpenLog) -> None:
+def test_another_member_pulls_an_operation_unchanged_with_its_author(open_log: OpenLog) -> None:
     said = operation("Ports are in ports.toml — 端口", proof="ab" * 32)
 
     held = open_log(ANN).push([said])
@@ -111,7 +111,9 @@ def test_an_operation_is_pulled_unchanged_by_another_member(open_log: OpenLog) -
     assert pulled == [said._replace(author=ANN)]
 
 
-def test_pushing_again_acknowledges_without_adding_anything(open_log: OpenLog) -> None:
+def test_pushing_an_operation_again_acknowledges_it_without_adding_another(
+    open_log: OpenLog,
+) -> None:
     log, said = open_log(ANN), operation()
 
     log.push([said])
@@ -121,7 +123,7 @@ def test_pushing_again_acknowledges_without_adding_anything(open_log: OpenLog) -
     assert len(log.pull(START)[0]) == 1
 
 
-def test_an_operation_of_another_member_is_not_acknowledged(open_log: OpenLog) -> None:
+def test_pushing_an_operation_of_another_member_is_not_acknowledged(open_log: OpenLog) -> None:
     said = operation()
     open_log(ANN).push([said])
 
@@ -146,7 +148,7 @@ def test_a_pull_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
     assert log.holds(position)
 
 
-def test_a_position_from_before_a_restored_backup_restarts_the_pull(open_log: OpenLog) -> None:
+def test_a_read_position_of_another_epoch_restarts_the_pull(open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.push([operation("said")])
     _, position = log.pull(START)
@@ -195,7 +197,7 @@ def test_invalid_operations_do_not_block_valid_ones(open_log: OpenLog) -> None:
     assert all(refused.values())
 
 
-def test_operations_of_a_later_kind_or_format_are_delivered(open_log: OpenLog) -> None:
+def test_operations_of_an_unknown_kind_or_later_format_are_delivered(open_log: OpenLog) -> None:
     later = operation(kind="picture")
     form = operation(form=FORM + 1)
 
@@ -224,7 +226,7 @@ def test_an_encrypted_operation_is_delivered_encrypted(open_log: OpenLog) -> Non
     assert open_log(BOB).pull(START)[0] == [sealed._replace(author=ANN)]
 
 
-def test_the_log_reports_which_of_several_ids_it_contains(open_log: OpenLog) -> None:
+def test_the_log_returns_which_of_the_requested_ids_it_contains(open_log: OpenLog) -> None:
     said, missing = operation(), operation()
     log = open_log(ANN)
     log.push([said])
@@ -232,7 +234,9 @@ def test_the_log_reports_which_of_several_ids_it_contains(open_log: OpenLog) -> 
     assert log.has([said.op_id, missing.op_id]) == {said.op_id}
 
 
-def test_a_purge_is_announced(open_log: OpenLog, open_connection: OpenConnection) -> None:
+def test_a_purge_erases_the_text_on_the_server_and_is_delivered_to_other_members(
+    open_log: OpenLog, open_connection: OpenConnection
+) -> None:
     log = open_log(ANN)
     first = operation("the secret", key="o:1")
     log.push([first, operation("the secret, again", key="o:1", base=[first.op_id])])
@@ -247,7 +251,9 @@ def test_a_purge_is_announced(open_log: OpenLog, open_connection: OpenConnection
     assert not [row for row in stored if "secret" in row[0]]
 
 
-def test_a_member_purges_only_own_operations_and_an_owner_any(open_log: OpenLog) -> None:
+def test_a_member_can_purge_only_own_operations_and_an_owner_those_of_any_member(
+    open_log: OpenLog,
+) -> None:
     open_log(ANN).push([operation("of ann", key="o:1")])
 
     of_bob = open_log(BOB).purge(["o:1"])
@@ -258,7 +264,9 @@ def test_a_member_purges_only_own_operations_and_an_owner_any(open_log: OpenLog)
     assert [(said.author, said.value) for said in pulled] == [(OWNER, {"of": [ANN]})]
 
 
-def test_a_forged_purge_request_is_refused(open_log: OpenLog) -> None:
+def test_a_purge_request_of_a_member_for_operations_of_another_is_refused(
+    open_log: OpenLog,
+) -> None:
     open_log(ANN).push([operation("of ann", key="o:1")])
     forged = operation(key="o:1", kind=PURGE, value={"of": [ANN]})
     refused: dict[str, str] = {}
@@ -283,7 +291,7 @@ def test_the_state_shows_the_member_the_role_and_the_member_count(open_log: Open
     assert open_log(OWNER).state().role == "owner"
 
 
-def test_the_state_shows_whose_transaction_blocks_others(
+def test_the_state_shows_which_members_transaction_blocks_other_members(
     open_log: OpenLog, space: str, open_connection: OpenConnection
 ) -> None:
     writer = open_connection(ANN)

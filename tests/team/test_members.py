@@ -21,7 +21,7 @@ from team.postgres import ANN, BOB, EVE, OWNER, SUPERUSER, Cluster
 START = Position()
 
 
-def test_an_added_member_can_read_and_write(
+def test_a_member_who_was_added_can_read_and_write(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("of ann")])
@@ -70,7 +70,7 @@ def test_a_missing_role_is_reported_with_the_command_that_creates_it(
     assert "nobody-here" not in [m.name for m in SharedLog(open_connection(ANN), space).members()]
 
 
-def test_only_a_user_who_may_create_roles_can_create_one(
+def test_adding_a_member_with_a_new_role_requires_permission_to_create_roles(
     space: str, open_connection: OpenConnection
 ) -> None:
     spaces.add(open_connection(OWNER), space, ANN, role="owner")
@@ -81,7 +81,9 @@ def test_only_a_user_who_may_create_roles_can_create_one(
     assert "CREATE ROLE" in refused.value.remedy
 
 
-def test_only_an_owner_adds_and_removes(space: str, open_connection: OpenConnection) -> None:
+def test_only_an_owner_can_add_and_remove_members(
+    space: str, open_connection: OpenConnection
+) -> None:
     with pytest.raises(NotAllowed, match="no owner"):
         spaces.add(open_connection(ANN), space, EVE)
     with pytest.raises(NotAllowed, match="no owner"):
@@ -140,12 +142,14 @@ def test_the_last_owner_cannot_be_removed(space: str, open_connection: OpenConne
     ]
 
 
-def test_only_a_member_can_be_removed(space: str, open_connection: OpenConnection) -> None:
+def test_removing_a_role_that_is_not_a_member_is_refused(
+    space: str, open_connection: OpenConnection
+) -> None:
     with pytest.raises(NotFound, match=EVE):
         spaces.remove(open_connection(OWNER), space, EVE)
 
 
-def test_the_list_shows_when_each_member_read_the_log(
+def test_the_member_list_shows_when_each_member_last_read_the_log(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_log(ANN).pull(START)

@@ -58,7 +58,9 @@ def test_repeating_team_init_changes_nothing(open_connection: OpenConnection) ->
     assert (first.epoch, first.role) == (1, "owner")
 
 
-def test_two_concurrent_inits_create_one_schema(postgres: Cluster, empty_database: str) -> None:
+def test_concurrent_team_init_commands_create_one_schema(
+    postgres: Cluster, empty_database: str
+) -> None:
     states = []
 
     def init(space: str) -> None:
@@ -124,7 +126,7 @@ def test_a_role_without_permission_to_create_a_schema_is_reported(
         spaces.init(connection, SPACE)
 
 
-def test_team_init_does_not_take_over_a_space_of_another_owner(
+def test_team_init_is_refused_for_a_space_of_another_owner(
     postgres: Cluster, database: str, open_connection: OpenConnection
 ) -> None:
     with closing(postgres.connect(SUPERUSER, database)) as superuser:
@@ -179,7 +181,7 @@ def test_a_log_restored_into_another_cluster_starts_a_new_epoch(
     assert texts(found) == [*texts(said), "after the move"]
 
 
-def test_an_owner_without_superuser_rights_can_dump_his_spaces(
+def test_an_owner_without_superuser_rights_can_dump_and_restore_the_log(
     postgres: Cluster, another_cluster: Cluster, database: str, open_log: OpenLog
 ) -> None:
     open_log(ANN).push([operation("said")])
@@ -192,7 +194,7 @@ def test_an_owner_without_superuser_rights_can_dump_his_spaces(
     assert texts(found) == ["said"]
 
 
-def test_a_log_restored_from_a_backup_is_detected_and_read_again(
+def test_a_reader_detects_that_the_log_was_restored_from_a_backup_and_reads_it_again(
     postgres: Cluster, database: str, open_log: OpenLog
 ) -> None:
     before, lost = operation("before the backup"), operation("after the backup")

@@ -119,7 +119,7 @@ def said(operations: list[TeamOperation]) -> list[str]:
     return [str((one.value or {}).get("text", "")) for one in operations]
 
 
-def test_migrated_operations_are_numbered_in_their_earlier_reading_order(
+def test_migration_numbers_operations_in_the_order_in_which_readers_received_them(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -146,7 +146,7 @@ def test_migrated_operations_are_numbered_in_their_earlier_reading_order(
     assert (state.epoch, state.members) == (1, 3)
 
 
-def test_a_client_with_an_old_position_continues_where_it_was(
+def test_a_reader_with_a_position_from_before_the_migration_continues_from_there(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -163,7 +163,7 @@ def test_a_client_with_an_old_position_continues_where_it_was(
         assert said(found) == [*expected[read:], "after the migration"]
 
 
-def test_a_position_in_a_log_restored_earlier_restarts_the_pull(
+def test_a_position_from_before_a_restore_restarts_the_pull_after_a_migration(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     """The operation is there, but it was sent again, after another that is new to this client."""
@@ -180,7 +180,7 @@ def test_a_position_in_a_log_restored_earlier_restarts_the_pull(
     assert said(log.pull(position)[0]) == ["new to the client", "sent again"]
 
 
-def test_migrated_operations_are_protected_and_replaced_as_in_a_new_log(
+def test_a_migrated_log_has_the_schema_of_a_new_log_and_accepts_replacements(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection], empty_database: str
 ) -> None:
     fill(postgres, old)
@@ -201,7 +201,9 @@ def test_migrated_operations_are_protected_and_replaced_as_in_a_new_log(
     assert words.fetchall() == [("last",)]
 
 
-def test_an_administrator_migrates_for_the_owner_of_the_log(postgres: Cluster, old: str) -> None:
+def test_a_migration_by_an_administrator_keeps_the_owner_of_the_log(
+    postgres: Cluster, old: str
+) -> None:
     fill(postgres, old)
     with closing(postgres.connect(SUPERUSER, old)) as superuser:
         spaces.init(superuser, "of the administrator")
@@ -217,7 +219,7 @@ def test_an_administrator_migrates_for_the_owner_of_the_log(postgres: Cluster, o
     assert len(held) == 1
 
 
-def test_an_unmigrated_log_is_refused_as_older(
+def test_an_unmigrated_log_is_refused_with_the_missing_migration_step(
     old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     with pytest.raises(UnfitServer, match="lacks step 20"):

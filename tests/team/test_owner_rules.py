@@ -58,7 +58,7 @@ def before_a_push(home: Home, *, through_hooks: bool = False) -> tuple[str, str]
     return output.get("permissionDecision", ""), output.get("permissionDecisionReason", "")
 
 
-def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
+def test_a_rule_required_by_an_owner_asks_every_member_with_the_owners_name_and_quotation(
     boss: Home, ann: Home, bob: Home
 ) -> None:
     id_ = noted(boss, through_hooks=True)
@@ -85,7 +85,7 @@ def test_a_rule_of_an_owner_asks_every_member_with_his_name_and_words(
 @pytest.mark.parametrize(
     "how", ["withdrawn", "forgotten", "removed", "no owner any more", "left by this member"]
 )
-def test_a_rule_that_no_owner_requires_any_longer_asks_nobody(
+def test_a_rule_that_is_no_longer_required_by_an_owner_does_not_ask_members(
     boss: Home, bob: Home, dsn: dict[str, str], how: str
 ) -> None:
     id_ = noted(boss)
@@ -117,7 +117,9 @@ def test_a_rule_that_no_owner_requires_any_longer_asks_nobody(
     assert before_a_push(bob) == ("", "")
 
 
-def test_a_member_can_decline_a_rule_only_for_himself(boss: Home, ann: Home, bob: Home) -> None:
+def test_forgetting_a_required_rule_ends_its_question_only_for_that_member(
+    boss: Home, ann: Home, bob: Home
+) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     for home in (ann, bob):
@@ -135,7 +137,7 @@ def test_a_member_can_decline_a_rule_only_for_himself(boss: Home, ann: Home, bob
     assert before_a_push(ann)[0] == "ask"
 
 
-def test_a_machine_without_a_network_keeps_the_rules_received_last(boss: Home, bob: Home) -> None:
+def test_a_required_rule_still_asks_while_the_server_is_unreachable(boss: Home, bob: Home) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     bob.sync()
@@ -146,7 +148,9 @@ def test_a_machine_without_a_network_keeps_the_rules_received_last(boss: Home, b
     assert before_a_push(bob)[0] == "ask"
 
 
-def test_only_an_owner_can_require_a_rule_that_holds_calls(boss: Home, ann: Home) -> None:
+def test_only_an_owner_can_require_a_rule_and_only_if_it_can_hold_back_a_call(
+    boss: Home, ann: Home
+) -> None:
     mine, fact = noted(ann), boss.remember("The shop has one database", "--type", "decision")
 
     by_member = ann.run("team", "rule", mine)
@@ -158,7 +162,7 @@ def test_only_an_owner_can_require_a_rule_that_holds_calls(boss: Home, ann: Home
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_a_rule_forged_by_another_member_asks_nobody(
+def test_a_required_rule_forged_by_a_member_under_an_owners_name_is_ignored(
     boss: Home, ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = noted(boss)
@@ -181,7 +185,9 @@ def test_a_rule_forged_by_another_member_asks_nobody(
     assert reason.count("bound to") == 1
 
 
-def test_a_rule_without_a_quotation_is_shown_as_it_was_typed(boss: Home, bob: Home) -> None:
+def test_a_required_rule_without_a_quotation_is_shown_with_the_text_of_the_rule(
+    boss: Home, bob: Home
+) -> None:
     id_ = boss.remember("Never push on a Friday", "--type", "rule", "--when", "git push")
     boss.json("team", "rule", id_)
     bob.sync()

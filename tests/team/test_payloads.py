@@ -53,7 +53,7 @@ REFUSED: dict[str, object] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_an_invalid_payload_is_skipped(case: str) -> None:
+def test_decoding_an_invalid_payload_returns_none(case: str) -> None:
     assert wire.decode(*ROW, BAD[case], TIME) is None
 
 
@@ -67,7 +67,7 @@ def test_a_payload_in_a_later_format_is_stored_completely() -> None:
 
 
 @pytest.mark.parametrize("text", ["ü" * (MAX_PAYLOAD_BYTES // 2), "x" * MAX_PAYLOAD_BYTES])
-def test_the_size_limit_counts_bytes(text: str) -> None:
+def test_the_size_limit_of_an_operation_is_in_bytes(text: str) -> None:
     with pytest.raises(ValueError, match=f"the limit is {MAX_PAYLOAD_BYTES}"):
         wire.encode(operation(text))
 
@@ -108,7 +108,9 @@ def test_numbers_with_huge_exponents_are_refused(space: str, open_log: OpenLog) 
     assert open_log(ANN).pull(Position())[0] == []
 
 
-def test_a_row_that_no_client_understands_stops_no_reader(space: str, open_log: OpenLog) -> None:
+def test_readers_skip_a_row_with_an_invalid_payload_and_continue(
+    space: str, open_log: OpenLog
+) -> None:
     log = open_log(ANN)
     log.connection.execute(APPEND, (space, json.dumps({**GOOD, "value": 7}), TIME))
     log.push([operation("after it")])
@@ -120,7 +122,9 @@ def test_a_row_that_no_client_understands_stops_no_reader(space: str, open_log: 
     assert texts(found) == ["after it"]
 
 
-def test_times_outside_the_calendar_become_the_server_time(space: str, open_log: OpenLog) -> None:
+def test_an_impossible_or_future_time_of_an_operation_is_replaced_by_the_server_time(
+    space: str, open_log: OpenLog
+) -> None:
     log = open_log(ANN)
     for time in ("infinity", "0044-03-15 BC", "9999-01-01"):
         log.connection.execute(APPEND, (space, json.dumps(GOOD), time))

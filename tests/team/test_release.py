@@ -54,7 +54,7 @@ def test_quotations_are_sent_when_released_and_erased_when_withdrawn(
     assert [rule["words"] for rule in ann.json("rules")["rules"]] == [SAID]
 
 
-def test_quotations_already_in_a_log_are_withdrawn_with_one_command(
+def test_one_command_withdraws_all_of_the_users_quotations_from_the_log(
     ann: Home, server: ServerText
 ) -> None:
     (ann.home / "config.toml").write_text("share_words = true\n")
@@ -73,7 +73,7 @@ def test_quotations_already_in_a_log_are_withdrawn_with_one_command(
     assert SAID not in server and CAPTION in server
 
 
-def test_requiring_a_rule_for_all_shares_its_quotation_until_it_is_undone(
+def test_requiring_a_rule_for_the_team_shares_its_quotation_until_that_is_undone(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     boss = Home(tmp_path, "boss", "olga")
@@ -87,7 +87,7 @@ def test_requiring_a_rule_for_all_shares_its_quotation_until_it_is_undone(
     assert SAID not in server and CAPTION in server
 
 
-def test_quotations_in_git_records_follow_the_same_release(ann: Home) -> None:
+def test_releasing_a_quotation_also_adds_it_to_records_shared_by_git(ann: Home) -> None:
     journal = ann.hooks.project / ".claude" / "memory" / "decisions.jsonl"
     ann.json("share", "on")
     id_ = noted(ann)
@@ -103,7 +103,7 @@ def test_quotations_in_git_records_follow_the_same_release(ann: Home) -> None:
     assert CAPTION in journal.read_text("utf-8")
 
 
-def test_a_release_without_a_quotation_or_without_the_user_is_refused(ann: Home) -> None:
+def test_releasing_a_record_without_a_quotation_or_by_the_model_is_refused(ann: Home) -> None:
     id_ = ann.remember("The shop has one database", "--type", "decision")
 
     without = ann.run("team", "release", id_)
@@ -115,7 +115,7 @@ def test_a_release_without_a_quotation_or_without_the_user_is_refused(ann: Home)
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_a_quotation_remains_if_another_machine_edits_the_record(
+def test_an_unshared_quotation_is_kept_when_another_machine_edits_the_record(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     desk, laptop = Home(tmp_path, "desk", ANN), Home(tmp_path, "laptop", ANN)

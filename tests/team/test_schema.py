@@ -123,7 +123,7 @@ def test_every_database_function_has_a_fixed_search_path(superuser: Connection) 
     assert unbound == []
 
 
-def test_functions_and_tables_of_a_member_do_not_shadow_those_of_the_server(
+def test_a_members_own_functions_and_tables_cannot_shadow_those_of_the_shared_log(
     superuser: Connection, place: Place, open_connection: OpenConnection
 ) -> None:
     superuser.execute(f"GRANT CREATE, TEMPORARY ON DATABASE {place.database} TO {ANN}".encode())
@@ -170,7 +170,7 @@ def test_the_author_is_the_current_role_and_not_the_login_role(superuser: Connec
     assert [said.author for said in found if said.key == "o:service"] == [ANN]
 
 
-def test_a_removed_member_neither_reads_nor_writes_and_his_records_remain(
+def test_a_removed_member_can_neither_read_nor_write_but_existing_records_remain(
     superuser: Connection, open_log: OpenLog, open_connection: OpenConnection
 ) -> None:
     open_connection(OWNER).execute("SELECT memory_fabric.dismiss(%s, %s)", (SPACE, ANN))
@@ -183,7 +183,7 @@ def test_a_removed_member_neither_reads_nor_writes_and_his_records_remain(
     assert open_connection(ANN).execute(f"SELECT 1 FROM {TABLE}".encode()).fetchall() == []
 
 
-def test_a_purge_by_a_stranger_changes_nothing(
+def test_a_purge_by_an_owner_of_another_space_changes_nothing(
     superuser: Connection, open_connection: OpenConnection
 ) -> None:
     assert not ATTEMPTS["an owner of one space purges in another"](open_connection)
@@ -194,7 +194,7 @@ def test_a_purge_by_a_stranger_changes_nothing(
     assert payloads == [(False,), (False,)]
 
 
-def test_an_append_reads_equally_few_rows_in_large_and_small_spaces(
+def test_an_append_reads_only_few_rows_of_a_large_space(
     superuser: Connection, open_log: OpenLog
 ) -> None:
     first = [operation(f"text {i}", key=f"o:{i}") for i in range(2000)]

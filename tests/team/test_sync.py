@@ -15,7 +15,7 @@ from waiting import until
 KAFKA = "We use Kafka for the order events because they are replayed"
 
 
-def test_records_of_one_member_are_recalled_with_their_author(ann: Home, bob: Home) -> None:
+def test_a_member_recalls_records_of_another_member_with_their_author(ann: Home, bob: Home) -> None:
     ann.remember(KAFKA, "--type", "decision")
 
     sent, read = ann.sync()[SPACE], bob.sync()[SPACE]
@@ -28,7 +28,9 @@ def test_records_of_one_member_are_recalled_with_their_author(ann: Home, bob: Ho
     assert (again["sent"], again["applied"]) == (0, 0)
 
 
-def test_a_session_start_shows_new_records_of_members_once_a_day(ann: Home, bob: Home) -> None:
+def test_the_count_of_new_records_from_members_is_shown_at_only_one_session_start_a_day(
+    ann: Home, bob: Home
+) -> None:
     bob.remember("Never use Kafka for the order events", "--type", "decision")
     bob.event("SessionStart", "before", source="startup")
     ann.remember("Use Kafka for the order events", "--type", "decision")
@@ -67,7 +69,9 @@ def test_local_and_user_records_are_not_sent_to_the_space(ann: Home, bob: Home) 
     assert bob.texts("build cache disk") == bob.texts("short commit messages") == []
 
 
-def test_hooks_sync_silently_and_the_next_prompt_gets_the_new_record(ann: Home, bob: Home) -> None:
+def test_hooks_sync_a_new_record_to_the_next_prompt_of_a_member_without_notices(
+    ann: Home, bob: Home
+) -> None:
     ann.event("SessionStart", source="startup")
     ann.event("Stop", last_assistant_message=f"Done.\n\nNoted decision: {KAFKA}")
     assert ann.texts("Kafka") != []
@@ -82,7 +86,7 @@ def test_hooks_sync_silently_and_the_next_prompt_gets_the_new_record(ann: Home, 
 
 
 @pytest.mark.parametrize("is_released", [False, True])
-def test_the_log_gets_the_users_words_of_a_note_only_if_released(
+def test_the_quotation_of_a_note_is_sent_to_the_log_only_if_it_was_released(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str, *, is_released: bool
 ) -> None:
     said = "please mock the bank in all tests, Carla Neri was very angry last time"
@@ -123,7 +127,7 @@ def test_joining_twice_changes_nothing_and_another_space_is_refused(
     assert "team leave" in other.err
 
 
-def test_the_only_space_or_the_one_named_like_the_project_is_the_default(
+def test_join_defaults_to_the_only_space_or_to_the_space_named_like_the_project(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     home = Home(tmp_path, "third", ANN)
@@ -166,7 +170,7 @@ def test_leaving_lists_the_records_that_would_be_deleted(ann: Home, bob: Home) -
     assert bob.run("team", "sync").status == 3
 
 
-def test_leaving_can_keep_records_of_others_and_rejoining_continues_the_pull(
+def test_leaving_can_keep_records_of_others_and_joining_again_adds_only_new_records(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -182,7 +186,7 @@ def test_leaving_can_keep_records_of_others_and_rejoining_continues_the_pull(
     assert len(bob.texts("Kafka")) == 1 and bob.texts("deploy Tuesdays") != []
 
 
-def test_a_removed_member_is_notified_once_and_keeps_existing_records(
+def test_a_removed_member_is_notified_once_and_sends_waiting_records_when_added_again(
     bob: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
     owner = Home(tmp_path, "olga", "olga")

@@ -40,7 +40,9 @@ def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home, bob: Home) -> None:
+def test_a_noted_decision_reaches_another_members_prompts_soon_if_their_server_runs(
+    ann: Home, bob: Home
+) -> None:
     with serving(bob):
         follow = bob.home / "team" / f"{bob.project_id}.follow.lock"
         until(follow.exists, "bob's server follows")
@@ -59,7 +61,7 @@ def test_a_statement_reaches_a_prompt_elsewhere_while_the_server_runs(ann: Home,
     assert took_s < follower.IDLE_S
 
 
-def test_the_server_sends_local_statements_without_a_hook(ann: Home, bob: Home) -> None:
+def test_a_running_server_sends_new_records_without_a_hook(ann: Home, bob: Home) -> None:
     with serving(ann):
         ann.remember("The invoices are kept in Postgres", "--type", "decision")
         until(lambda: ann.waiting == 0, "ann's server sends it")
@@ -84,7 +86,7 @@ def test_a_running_server_syncs_with_the_shared_log(ann: Home, bob: Home) -> Non
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_only_one_process_per_home_follows_a_log_at_a_time(ann: Home, bob: Home) -> None:
+def test_a_second_server_follows_the_log_after_the_first_was_killed(ann: Home, bob: Home) -> None:
     with serving(bob) as first, serving(bob):
         first.kill()
         first.wait()
@@ -112,7 +114,7 @@ def test_the_follower_reconnects_to_a_restarted_server(
             until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
 
 
-def test_a_link_made_while_the_server_runs_is_followed_from_the_next_request(
+def test_a_running_server_follows_a_newly_joined_space_after_the_next_request(
     ann: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
     bob = Home(tmp_path, "bob", BOB)

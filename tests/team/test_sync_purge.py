@@ -58,7 +58,7 @@ def test_a_purge_by_the_author_removes_the_record_from_server_and_members(
     assert ann.notices == bob.notices == []
 
 
-def test_records_forgotten_earlier_are_purged_from_the_server_too(
+def test_purging_a_record_that_was_already_forgotten_also_erases_it_from_the_server(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -98,7 +98,7 @@ def test_an_interrupted_erasure_is_completed_by_the_next_exchange(
     assert bob.texts("Kafka") == [] and "replayed" not in held(bob)
 
 
-def test_a_purge_by_an_owner_asks_the_author_who_may_keep_the_record(
+def test_a_purge_by_an_owner_asks_the_author_to_erase_the_record_and_can_be_declined(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
@@ -125,7 +125,7 @@ def test_a_purge_by_an_owner_asks_the_author_who_may_keep_the_record(
     assert ann.texts("Kafka") != []
 
 
-def test_a_member_cannot_have_records_of_another_erased(
+def test_a_purge_by_a_member_does_not_erase_records_of_another_member(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
@@ -157,7 +157,7 @@ def test_records_are_removed_from_the_server_when_their_domain_is_isolated(
     assert "replayed" in held(ann) and ann.sync()[SPACE]["sent"] == 0
 
 
-def test_a_purge_reaches_members_who_read_the_text_before_the_server_lost_it(
+def test_a_purge_erases_a_text_from_members_even_if_the_server_has_lost_the_text(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -178,7 +178,7 @@ def test_a_purge_reaches_members_who_read_the_text_before_the_server_lost_it(
     assert "replayed" not in held(bob)
 
 
-def test_a_statement_repeated_after_a_purge_survives_a_new_epoch(
+def test_a_statement_repeated_after_its_purge_remains_when_the_log_is_read_again(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     state(ann, "Zebraville", "has two harbours")

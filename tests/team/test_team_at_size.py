@@ -75,7 +75,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Home:
         (("team", "leave"), 2, "--drop"),
     ],
 )
-def test_a_command_reads_a_large_shared_log_only_once(
+def test_commands_on_a_large_shared_log_finish_within_the_time_limit(
     large: Home, words: tuple[str, ...], code: int, said: str
 ) -> None:
     """A look at all operations for each record took hours; a process has GIVE_UP_S."""
@@ -101,7 +101,7 @@ def test_ctrl_c_interrupts_a_long_query(tmp_path: Path) -> None:
     assert process.returncode != 0
 
 
-def test_a_query_interrupted_by_ctrl_c_is_not_reported_as_a_timeout(tmp_path: Path) -> None:
+def test_interrupting_a_query_with_ctrl_c_raises_keyboard_interrupt(tmp_path: Path) -> None:
     made = open_database(str(tmp_path / "graph.db"), "project", create=True)
     assert made is not None
     made.connection.set_progress_handler(lambda: True, 1)

@@ -16,7 +16,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "team.py"
 KILLS = 500 if IS_THOROUGH else 30
 
 
-def test_all_machines_store_the_same_set_after_kills_crashes_and_partitions() -> None:
+def test_all_machines_end_with_the_same_records_after_kills_crashes_and_partitions() -> None:
     """In a process of its own: it forks, which a process with threads must not."""
     words = ["--only", "kills", "--kills", str(KILLS), "--seed", "7", "--json"]
 

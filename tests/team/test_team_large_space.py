@@ -17,7 +17,9 @@ from team_log.cluster import server_of
 COUNT = 400
 
 
-def test_a_space_answers_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_benchmark_of_a_large_space_measures_requests_without_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shared_server, "WARM_UP_S", 0.1)
     with server_of(rounds.MEMBERS) as server:
         shared_server.fill(server, COUNT)

@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
         yield made
 
 
-def test_all_machines_store_the_same_set_and_nothing_acknowledged_is_missing(
+def test_all_machines_end_with_the_same_records_and_lose_none_that_was_acknowledged(
     tmp_path: Path, server: Server
 ) -> None:
     found = rounds.run(str(tmp_path), server, ROUNDS, SEED)

@@ -31,7 +31,7 @@ def test_a_link_is_loaded_as_saved_from_a_file_only_its_owner_can_read(
     assert (tmp_path / "team.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_project_has_its_own_link_and_that_of_the_user(tmp_path: Path) -> None:
+def test_the_links_of_a_project_are_its_own_and_that_of_the_user(tmp_path: Path) -> None:
     home = str(tmp_path)
     for key in (USER, "p-1", "p-2"):
         ties.save(home, Tie(key, DSN, "shop", "ann"))
@@ -42,7 +42,7 @@ def test_a_project_has_its_own_link_and_that_of_the_user(tmp_path: Path) -> None
     assert {tie.key for tie in ties.joined(home, "p-3")} == {USER}  # made, and not joined
 
 
-def test_the_file_is_deleted_with_the_last_link(tmp_path: Path) -> None:
+def test_removing_the_last_link_to_a_space_deletes_the_file_of_links(tmp_path: Path) -> None:
     home = str(tmp_path)
     ties.save(home, Tie("p-1", DSN, "shop", "ann"))
 

@@ -38,7 +38,7 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     return found
 
 
-def test_no_sync_starts_without_a_link_or_with_memory_off(memory: Memory) -> None:
+def test_no_sync_starts_without_a_link_or_while_writing_is_switched_off(memory: Memory) -> None:
     assert ties.receipts(memory, "SessionStart") == ()
     ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
     assert len(ties.receipts(memory, "SessionStart")) == 1
@@ -79,7 +79,7 @@ def test_the_sync_starts_when_it_is_due(
     assert all(environ["MEMORY_FABRIC_HOME"] == home for environ in spawned)
 
 
-def test_waiting_records_are_sent_despite_a_recent_sync(
+def test_a_new_record_starts_a_sync_even_if_the_last_sync_was_recent(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     home = memory.settings.home
@@ -115,7 +115,7 @@ def test_hooks_start_no_sync_while_a_server_follows_the_log(
     assert len(spawned) == 2
 
 
-def test_a_space_link_of_another_project_starts_no_sync_here(
+def test_a_link_of_another_project_to_a_space_starts_no_sync_in_this_project(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
@@ -126,7 +126,7 @@ def test_a_space_link_of_another_project_starts_no_sync_here(
     assert spawned == []
 
 
-def test_the_back_off_increases_up_to_its_limit() -> None:
+def test_the_delay_before_the_next_sync_grows_with_failures_up_to_a_limit() -> None:
     delays = [ties.delay_after(failures, 1.0) for failures in range(1, 12)]
 
     assert delays == sorted(delays) and delays[0] == ties.FIRST_DELAY_S
