@@ -45,13 +45,15 @@ def filled(store: Store) -> Store:
 
 
 @pytest.mark.parametrize(("question", "first"), CASES)
-def test_local_and_server_recall_agree(filled: Store, question: str, first: str | None) -> None:
+def test_recall_finds_the_same_first_result_in_the_local_and_the_server_store(
+    filled: Store, question: str, first: str | None
+) -> None:
     for member in (ANN, BOB):
         texts = [found.text for found in filled.recall(member, question)]
         assert (texts[0] if texts else None) == first
 
 
-def test_an_observation_is_found_by_its_entity_and_by_its_text(filled: Store) -> None:
+def test_an_observation_is_found_by_the_name_of_its_entity_or_by_its_text(filled: Store) -> None:
     filled.observe(ANN, "Zephyrion", "It is restarted at night")
 
     for question in ("restart zephyrion", "restarted at night"):

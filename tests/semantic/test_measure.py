@@ -34,7 +34,7 @@ def test_the_semantic_extra_can_be_disabled_in_the_config(tmp_path: Path) -> Non
     assert state(off)[0] == OFF
 
 
-def test_a_broken_model_is_disabled_and_the_reason_reported(tmp_path: Path) -> None:
+def test_a_broken_model_gives_no_similarities_and_reports_the_reason(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(b"\xff" * 99)
     measure = Measure(str(tmp_path / "weights"), model_files()[1])
 
@@ -45,7 +45,7 @@ def test_a_broken_model_is_disabled_and_the_reason_reported(tmp_path: Path) -> N
         assert measure.model
 
 
-def test_the_lock_pins_every_package_of_the_extra() -> None:
+def test_the_lock_file_pins_every_package_of_the_semantic_extra() -> None:
     import tomllib
 
     with (extra.ROOT / "pyproject.toml").open("rb") as file:

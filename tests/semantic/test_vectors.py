@@ -68,7 +68,9 @@ def files_with(folder: Path, content: bytes) -> list[Path]:
     return [p for p in folder.rglob("*") if p.is_file() and content in p.read_bytes()]
 
 
-def test_a_question_that_shares_no_word_finds_the_record(memory: Memory) -> None:
+def test_after_embedding_a_question_finds_a_record_that_shares_no_word_with_it(
+    memory: Memory,
+) -> None:
     assert ask(memory) == []
     assert Fabric(memory, NOW).recall(QUESTION).hits == ()
 
@@ -98,7 +100,7 @@ def test_observations_and_turns_of_the_user_are_found_too(tmp_path: Path) -> Non
     memory.close()
 
 
-def test_filters_apply_to_semantic_results(memory: Memory) -> None:
+def test_filters_in_a_query_also_apply_to_semantic_results(memory: Memory) -> None:
     embed(memory)
 
     assert ask(memory, f"{QUESTION} type:problem") == []
@@ -140,7 +142,9 @@ def test_a_changed_text_gets_a_new_vector(memory: Memory) -> None:
     assert ask(memory) == []
 
 
-def test_a_forgotten_record_disappears_from_a_running_server_too(memory: Memory) -> None:
+def test_forgetting_a_record_deletes_its_vector_and_removes_it_from_semantic_results(
+    memory: Memory,
+) -> None:
     embed(memory)
     assert ask(memory)[0] == DENTIST
     (record,) = memory.find_records("what = ?", (DENTIST,))
@@ -170,7 +174,7 @@ def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) 
     assert not any(files_with(tmp_path, vector) for _, _, vector in made)
 
 
-def test_vectors_stored_before_a_kill_are_kept(tmp_path: Path) -> None:
+def test_vectors_stored_before_embedding_was_killed_are_kept(tmp_path: Path) -> None:
     extra.fill(tmp_path / "data")
     memory = open_memory(
         tmp_path, CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), CLAUDE_PLUGIN_ROOT=str(extra.ROOT)
@@ -210,7 +214,7 @@ def test_hooks_compute_no_vectors_without_the_semantic_extra(memory: Memory) -> 
     assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
 
 
-def test_packages_of_another_release_start_no_embedding(tmp_path: Path) -> None:
+def test_embedding_does_not_start_with_packages_of_another_release(tmp_path: Path) -> None:
     data = tmp_path / "data"
     other = data / f"{extras.SEMANTIC}-{sys.implementation.cache_tag}-00000000"
     other.mkdir(parents=True)
@@ -227,7 +231,7 @@ def is_due(memory: Memory) -> bool:
     return any(map(extras.is_due, memory.databases()))
 
 
-def test_embedding_is_due_only_for_kinds_that_are_embedded(memory: Memory) -> None:
+def test_a_new_record_makes_embedding_due_but_a_new_candidate_does_not(memory: Memory) -> None:
     assert is_due(memory)
     embed(memory)
     assert not is_due(memory)
@@ -239,7 +243,7 @@ def test_embedding_is_due_only_for_kinds_that_are_embedded(memory: Memory) -> No
     assert is_due(memory)
 
 
-def test_embedding_is_due_for_an_older_record_with_changed_text(memory: Memory) -> None:
+def test_embedding_is_due_after_the_text_of_an_older_record_changed(memory: Memory) -> None:
     embed(memory)
     oldest = "SELECT min(seq) FROM records"
 

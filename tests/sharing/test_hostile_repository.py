@@ -55,7 +55,7 @@ def plant(person: Person, *lines: dict[str, Any] | str) -> None:
             stream.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
 
 
-def test_a_repository_adds_no_records_unless_sharing_is_on(ann: Person) -> None:
+def test_memory_files_in_a_cloned_repository_are_ignored_unless_sharing_is_on(ann: Person) -> None:
     before = {r.id: r for r in ann.records()}
     plant(ann, claim("We use Mongo for the cart cache"), {"id": next(iter(before)), "forgotten": 1})
     local = ann.project / LOCAL
@@ -84,7 +84,9 @@ def test_a_repository_adds_no_records_unless_sharing_is_on(ann: Person) -> None:
     assert ann.command("recall", "evil").returncode == 3
 
 
-def test_symlinks_are_not_followed_and_endless_files_are_not_read(ann: Person) -> None:
+def test_symlinks_in_a_repository_to_user_files_or_endless_devices_are_not_followed(
+    ann: Person,
+) -> None:
     precious = ann.hooks.folder / "precious"
     precious.write_text("mine\n")
     local = ann.project / LOCAL
@@ -106,7 +108,9 @@ def test_symlinks_are_not_followed_and_endless_files_are_not_read(ann: Person) -
     assert len(ann.records("type = 'decision'")) == 2
 
 
-def test_a_folder_that_is_a_symlink_is_not_shared(tmp_path: Path) -> None:
+def test_sharing_is_refused_if_the_memory_folder_of_the_project_is_a_symlink(
+    tmp_path: Path,
+) -> None:
     [person] = team(tmp_path, "ann")
     (tmp_path / "elsewhere").mkdir()
     (person.project / ".claude").mkdir()
@@ -163,7 +167,9 @@ def test_a_hostile_journal_adds_only_untrusted_claims(ann: Person) -> None:
     assert all("from ann x as claimed, unverified" in line for line in future) and future
 
 
-def test_other_authors_can_supersede_and_forget_each_others_records(ann: Person) -> None:
+def test_lines_of_the_shared_journal_supersede_and_forget_records_of_other_authors(
+    ann: Person,
+) -> None:
     ann.json("share", "on")
     old = claim("Use Mongo for the ledger")
     new = claim("Use Postgres for the ledger")
@@ -178,7 +184,9 @@ def test_other_authors_can_supersede_and_forget_each_others_records(ann: Person)
     assert (over.id, over.superseded_by) == (old["id"], new["id"])
 
 
-def test_the_user_permanently_supersedes_a_record_of_others(ann: Person) -> None:
+def test_a_record_of_others_superseded_by_the_user_stays_superseded_when_it_changes(
+    ann: Person,
+) -> None:
     ann.json("share", "on")
     theirs = claim("Use MongoDB for the ledger", entities=[["MongoDB", "technology"]])
     plant(ann, theirs)
@@ -255,7 +263,7 @@ def test_a_large_journal_is_read_quickly(ann: Person) -> None:
         lambda path: path.write_bytes(b"<<<<<<< HEAD\n" + path.read_bytes() + b">>>>>>> x\n"),
     ],
 )
-def test_readable_lines_are_accepted_and_the_rest_are_counted(
+def test_readable_lines_of_a_damaged_journal_are_accepted_and_unreadable_ones_reported(
     ann: Person, spoil: Callable[[Path], object]
 ) -> None:
     ann.json("share", "on")
@@ -272,7 +280,7 @@ def test_readable_lines_are_accepted_and_the_rest_are_counted(
     assert len(named) == (1 if ann.json("share")["unreadable"] else 0)
 
 
-def test_an_unchanged_journal_is_checked_but_not_read_again(ann: Person) -> None:
+def test_an_unchanged_shared_journal_is_checked_but_not_read_again(ann: Person) -> None:
     ann.json("share", "on")
     plant(ann, claim("Use Postgres for the ledger"))
     ann.starts("one")

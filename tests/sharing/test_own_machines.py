@@ -75,7 +75,7 @@ def files_with(home: Home, text: str) -> set[str]:
     ("request_", "is_named"),
     [("id", False), ("merger with Zebraville", False), ("Zebraville", False), ("Zebraville", True)],
 )
-def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
+def test_entity_names_of_a_purged_record_are_erased_from_all_files_of_both_machines(
     desk: Home, laptop: Home, request_: str, *, is_named: bool
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -95,7 +95,7 @@ def test_the_names_in_a_purged_record_are_in_no_file_of_the_other_machine(
 
 
 @pytest.mark.parametrize("is_desk_first", [False, True])
-def test_an_alias_added_to_two_entities_belongs_to_the_later_addition(
+def test_an_alias_added_to_two_entities_on_two_machines_belongs_to_the_later_one(
     desk: Home, laptop: Home, *, is_desk_first: bool
 ) -> None:
     for name in ("Ledger", "Journal"):
@@ -114,7 +114,7 @@ def test_an_alias_added_to_two_entities_belongs_to_the_later_addition(
         assert home.push() == 0
 
 
-def test_a_merge_overruled_by_another_machine_restores_the_merged_entity(
+def test_a_merge_overruled_by_a_later_change_on_another_machine_restores_the_merged_entity(
     desk: Home, laptop: Home
 ) -> None:
     desk.say("Keep the ledger by hand", entities=(Entity("Ledger", "book"),))
@@ -133,7 +133,9 @@ def test_a_merge_overruled_by_another_machine_restores_the_merged_entity(
     assert desk.push() == laptop.push() == 0
 
 
-def test_statements_of_two_machines_are_equal_on_both(desk: Home, laptop: Home) -> None:
+def test_an_observation_stated_on_two_machines_has_the_same_provenance_on_both(
+    desk: Home, laptop: Home
+) -> None:
     for home, by in ((desk, TOOL), (laptop, USER)):
         stated = {"entities": [entity("Ledger", "is kept by hand")]}
         home.memory.write("create_entities", stated, by, store="project")
@@ -146,7 +148,7 @@ def test_statements_of_two_machines_are_equal_on_both(desk: Home, laptop: Home) 
     assert desk.push() == laptop.push() == 0
 
 
-def test_a_change_that_both_machines_made_still_replaces_what_one_of_them_had_sent(
+def test_an_alias_added_on_both_machines_replaces_the_entity_sent_before_without_conflict(
     desk: Home, laptop: Home
 ) -> None:
     at_once = TOOL._replace(at="2026-02-01T10:00:00.000Z")
@@ -168,7 +170,7 @@ def test_a_change_that_both_machines_made_still_replaces_what_one_of_them_had_se
     assert desk.counts().conflicts == laptop.counts().conflicts == 0
 
 
-def test_after_a_reset_a_statement_read_before_is_kept_beside_an_equal_one(
+def test_an_operation_read_before_a_log_reset_is_kept_beside_an_equal_later_operation(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     tablet = proved(Home(tmp_path, "ann", log, machine="tabl", key=True))
@@ -186,7 +188,9 @@ def test_after_a_reset_a_statement_read_before_is_kept_beside_an_equal_one(
     assert desk.heads().keys() == {of_laptop.op_id, of_tablet.op_id}
 
 
-def test_undoing_the_last_change_reverts_a_change_of_this_machine(desk: Home, laptop: Home) -> None:
+def test_undo_reverts_the_last_change_of_this_machine_rather_than_of_the_other(
+    desk: Home, laptop: Home
+) -> None:
     desk.say("Use UTC")
     exchanged(desk, laptop)
     laptop.say("Use CET")
@@ -207,7 +211,7 @@ def test_undoing_the_last_change_reverts_a_change_of_this_machine(desk: Home, la
     ],
     ids=" then ".join,
 )
-def test_text_purged_elsewhere_is_in_no_file_in_any_order_of_arrival(
+def test_text_purged_on_one_machine_is_erased_on_the_other_in_any_order_of_arrival(
     desk: Home, laptop: Home, order: list[str]
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -226,7 +230,7 @@ def test_text_purged_elsewhere_is_in_no_file_in_any_order_of_arrival(
     assert laptop.records() == {}
 
 
-def test_text_forgotten_and_later_purged_is_in_no_file_of_the_other_machine(
+def test_text_forgotten_and_later_purged_is_erased_from_all_files_of_both_machines(
     desk: Home, laptop: Home
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -241,7 +245,7 @@ def test_text_forgotten_and_later_purged_is_in_no_file_of_the_other_machine(
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
 
 
-def test_a_colleague_can_state_a_text_that_the_user_made_local_again(
+def test_a_record_that_the_user_made_local_is_accepted_when_a_colleague_states_it(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     said = desk.say("Use UTC")
@@ -258,7 +262,7 @@ def test_a_colleague_can_state_a_text_that_the_user_made_local_again(
         assert [one.author for one in home.memory.find_records("scope = 'team'")] == ["bob"]
 
 
-def test_a_text_forgotten_on_one_machine_does_not_return_from_a_colleague(
+def test_a_text_that_the_user_has_forgotten_is_not_accepted_from_a_colleague(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     said = desk.say("Use UTC")

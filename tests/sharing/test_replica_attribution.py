@@ -62,7 +62,9 @@ def test_the_graph_shows_the_author_of_each_row(ann: Home, bob: Home) -> None:
     )
 
 
-def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> None:
+def test_many_matching_observations_of_others_do_not_displace_the_users_own_in_a_search(
+    ann: Home, bob: Home
+) -> None:
     flood = [entity(f"ledger {n}", f"ledger ledger closes at {n}") for n in range(60)]
     create(ann.memory, *flood)
     synced(ann, bob)
@@ -74,7 +76,9 @@ def test_statements_of_others_do_not_displace_own_ones(ann: Home, bob: Home) -> 
     assert [one.metadata["trust"] for one in found[1:]] == ["foreign", "foreign"]
 
 
-def test_records_of_others_change_neither_memory_md_nor_own_records(ann: Home, bob: Home) -> None:
+def test_records_of_others_are_neither_written_to_memory_md_nor_fully_trusted(
+    ann: Home, bob: Home
+) -> None:
     mine = bob.say("Never deploy on Friday", confidence=0.95)
     theirs = ann.say("Deploy on Friday", confidence=0.95, pinned=True)
     synced(ann, bob)
@@ -86,7 +90,7 @@ def test_records_of_others_change_neither_memory_md_nor_own_records(ann: Home, b
     assert "Deploy on Friday" not in bob.world.native().read_text()
 
 
-def test_a_record_from_git_and_the_log_is_dropped_only_when_both_drop_it(
+def test_a_record_from_the_log_is_kept_when_records_shared_by_git_are_dropped(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -98,7 +102,7 @@ def test_a_record_from_git_and_the_log_is_dropped_only_when_both_drop_it(
     assert bob.records() == {}
 
 
-def test_operations_of_a_later_format_are_kept_and_used_by_that_release(
+def test_operations_of_a_later_format_are_stored_and_applied_after_an_update(
     ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ann.say("Use UTC")
@@ -117,7 +121,9 @@ def test_operations_of_a_later_format_are_kept_and_used_by_that_release(
     assert bob.counts().unread == 1
 
 
-def test_an_unreadable_operation_can_be_replaced_by_a_later_one(ann: Home, bob: Home) -> None:
+def test_an_operation_of_a_later_format_can_be_replaced_by_a_readable_one(
+    ann: Home, bob: Home
+) -> None:
     said = ann.say("Use UTC")
     ann.push()
     [first] = ann.log.operations
@@ -132,7 +138,9 @@ def test_an_unreadable_operation_can_be_replaced_by_a_later_one(ann: Home, bob: 
 @pytest.mark.parametrize(
     ("name", "shown"), [("eve]\n- [you] `x", "eve - you x"), ("*", heads.NAMELESS)]
 )
-def test_a_member_name_cannot_imitate_a_label(ann: Home, bob: Home, name: str, shown: str) -> None:
+def test_a_member_name_with_markup_is_shown_without_the_markup(
+    ann: Home, bob: Home, name: str, shown: str
+) -> None:
     ann.say("Use UTC")
     create(ann.memory, entity("Clock", "is right"))
     ann.push()

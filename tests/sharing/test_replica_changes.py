@@ -88,7 +88,9 @@ def prepared(home: Home) -> Record:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_of_an_own_record_reaches_the_log(name: str, ann: Home, bob: Home) -> None:
+def test_every_kind_of_change_to_own_memories_is_sent_to_the_log(
+    name: str, ann: Home, bob: Home
+) -> None:
     said = prepared(ann)
     synced(ann, bob)
     CHANGES[name](ann, said)
@@ -97,7 +99,9 @@ def test_a_change_of_an_own_record_reaches_the_log(name: str, ann: Home, bob: Ho
     assert current(bob, "theirs") == current(ann, *heads.OWN)
 
 
-def test_a_repeated_statement_is_not_sent_again_to_the_other_members(ann: Home, bob: Home) -> None:
+def test_repeating_a_statement_does_not_send_it_again_to_other_members(
+    ann: Home, bob: Home
+) -> None:
     said = prepared(ann)
     synced(ann, bob)
     ann.say(said.what, USER._replace(session="s9"))
@@ -105,7 +109,7 @@ def test_a_repeated_statement_is_not_sent_again_to_the_other_members(ann: Home, 
     assert (ann.push(), bob.push()) == (0, 0)
 
 
-def test_an_edit_is_sent_to_the_log(ann: Home, bob: Home) -> None:
+def test_editing_the_text_of_a_record_sends_the_new_text_to_the_log(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     stored = edit.editable(ann.memory, said.id)
@@ -115,7 +119,7 @@ def test_an_edit_is_sent_to_the_log(ann: Home, bob: Home) -> None:
     assert "Use UTC in every table" in bob.records()
 
 
-def test_a_database_rebuilt_from_its_journal_is_linked_again(ann: Home, bob: Home) -> None:
+def test_a_rebuilt_database_recognises_its_own_operations_in_the_log(ann: Home, bob: Home) -> None:
     said = prepared(ann)
     synced(ann, bob)
     ann.memory.flush()
@@ -131,7 +135,9 @@ def test_a_database_rebuilt_from_its_journal_is_linked_again(ann: Home, bob: Hom
     assert ann.counts().conflicts == 0
 
 
-def test_a_rebuilt_database_keeps_own_facts_on_entities_of_others(ann: Home, bob: Home) -> None:
+def test_a_rebuilt_database_keeps_the_users_observations_of_entities_from_others(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     write(bob, "add_observations", observations=[{"entityName": "api", "contents": ["is fast"]}])
@@ -176,7 +182,9 @@ def test_records_of_isolated_domains_are_neither_sent_nor_accepted(ann: Home, bo
     assert ann.counts().refused == 1
 
 
-def test_a_domain_that_becomes_isolated_is_withdrawn_and_emptied(ann: Home, bob: Home) -> None:
+def test_isolating_a_domain_withdraws_the_users_records_and_removes_those_of_others(
+    ann: Home, bob: Home
+) -> None:
     ann.say("The contract ends in May", domain="legal")
     bob.say("The lawyer is expensive", domain="legal")
     create(bob.memory, entity("court", "is far"))
@@ -191,7 +199,7 @@ def test_a_domain_that_becomes_isolated_is_withdrawn_and_emptied(ann: Home, bob:
     assert ann.counts().refused == 3
 
 
-def test_preparing_operations_in_batches_gives_the_same_result(ann: Home, bob: Home) -> None:
+def test_all_records_are_sent_if_operations_are_prepared_in_batches(ann: Home, bob: Home) -> None:
     for number in range(7):
         ann.say(f"Rule {number} holds for module {number}")
     while outbox.settle(ann.memory, ann.database, limit=2):

@@ -31,7 +31,9 @@ def bob(tmp_path: Path, log: Log) -> Home:
     return Home(tmp_path, "bob", log)
 
 
-def test_a_statement_of_one_member_is_a_claim_for_the_other(ann: Home, bob: Home) -> None:
+def test_a_record_of_one_member_is_stored_as_an_unverified_claim_of_another(
+    ann: Home, bob: Home
+) -> None:
     said = ann.say("Use UTC for all timestamps", why="clients are in many zones")
     synced(ann, bob)
     found = bob.records()[said.what]
@@ -53,7 +55,9 @@ def test_a_record_that_was_sent_is_not_sent_again(ann: Home, bob: Home) -> None:
     assert len(ann.log.operations) == 1
 
 
-def test_a_forgotten_record_is_withdrawn_and_restored_by_undo(ann: Home, bob: Home) -> None:
+def test_a_forgotten_record_is_withdrawn_and_sent_again_when_it_is_stated_again(
+    ann: Home, bob: Home
+) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     ann.memory.forget([said.id], USER)
@@ -64,7 +68,9 @@ def test_a_forgotten_record_is_withdrawn_and_restored_by_undo(ann: Home, bob: Ho
     assert list(bob.records()) == ["Use UTC"]
 
 
-def test_a_statement_of_a_member_supersedes_no_record_of_the_user(ann: Home, bob: Home) -> None:
+def test_a_record_of_another_member_does_not_supersede_a_record_of_the_user(
+    ann: Home, bob: Home
+) -> None:
     old = bob.say("Sessions live in Redis")
     synced(ann, bob)
     ann.memory.remember(
@@ -78,7 +84,9 @@ def test_a_statement_of_a_member_supersedes_no_record_of_the_user(ann: Home, bob
     assert bob.records()["Sessions live in Postgres"].author == "ann"
 
 
-def test_no_member_can_replace_a_record_of_another(ann: Home, bob: Home, tmp_path: Path) -> None:
+def test_a_forged_operation_cannot_replace_a_record_of_another_member(
+    ann: Home, bob: Home, tmp_path: Path
+) -> None:
     mine = ann.say("Use UTC")
     synced(ann, bob)
     [sent] = ann.log.operations
@@ -100,7 +108,7 @@ def test_candidates_local_records_and_sessions_are_not_sent(ann: Home) -> None:
     assert ann.push() == 0
 
 
-def test_an_operation_withdrawn_before_its_acknowledgement_is_withdrawn_for_all(
+def test_forgetting_a_record_before_its_acknowledgement_withdraws_it_for_all_members(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -132,14 +140,18 @@ def test_secrets_and_local_paths_are_not_sent(ann: Home) -> None:
 
 
 @pytest.mark.parametrize("before", ["file://", "file://localhost", "vscode://file", "cc -I", "p="])
-def test_no_local_path_is_sent_in_urls_or_options(ann: Home, before: str) -> None:
+def test_local_paths_in_urls_and_command_options_are_shortened_before_sending(
+    ann: Home, before: str
+) -> None:
     ann.say(f"Look at {before}{ann.world.project}/a.h and {before}{ann.world.root}/b.h now")
     ann.push()
     assert str(ann.world.root) not in repr(ann.log.operations)
     assert f"{before}~/b.h now" in repr(ann.log.operations)
 
 
-def test_a_machine_of_the_same_user_with_the_key_gets_own_records(tmp_path: Path, log: Log) -> None:
+def test_a_second_machine_with_the_users_key_treats_records_as_the_users_own(
+    tmp_path: Path, log: Log
+) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC", confidence=0.9, pinned=True)
@@ -157,7 +169,9 @@ def test_a_machine_of_the_same_user_with_the_key_gets_own_records(tmp_path: Path
     assert desk.records() == {}
 
 
-def test_two_own_changes_between_syncs_are_not_a_conflict(tmp_path: Path, log: Log) -> None:
+def test_two_changes_of_one_machine_between_syncs_of_the_other_are_not_a_conflict(
+    tmp_path: Path, log: Log
+) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC")
@@ -176,7 +190,9 @@ def test_two_own_changes_between_syncs_are_not_a_conflict(tmp_path: Path, log: L
     assert laptop.records()["Use UTC"].why == "zones"
 
 
-def test_the_name_of_the_user_proves_nothing_without_the_key(tmp_path: Path, log: Log) -> None:
+def test_records_from_a_machine_with_the_users_name_but_without_the_key_are_not_trusted(
+    tmp_path: Path, log: Log
+) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk")
     laptop = Home(tmp_path, "ann", log, machine="laptop")
     desk.say("Use UTC")
@@ -185,7 +201,7 @@ def test_the_name_of_the_user_proves_nothing_without_the_key(tmp_path: Path, log
     assert sync.promotable(laptop.memory) == []
 
 
-def test_an_operation_in_a_later_format_is_kept_until_an_update(ann: Home, bob: Home) -> None:
+def test_an_operation_in_a_later_format_is_stored_as_unread(ann: Home, bob: Home) -> None:
     ann.say("Use UTC")
     ann.push()
     ann.log.operations[0] = ann.log.operations[0]._replace(form=2)
@@ -214,7 +230,9 @@ def test_an_invalid_operation_is_refused_and_counted(ann: Home, bob: Home) -> No
     assert space.position(bob.database).seq == 5
 
 
-def test_leaving_drops_records_of_others_and_keeps_own_ones(ann: Home, bob: Home) -> None:
+def test_leaving_a_space_drops_records_of_others_and_keeps_the_users_own(
+    ann: Home, bob: Home
+) -> None:
     ann.say("Use UTC")
     bob.say("Use tabs")
     synced(ann, bob)
@@ -228,14 +246,16 @@ def test_leaving_drops_records_of_others_and_keeps_own_ones(ann: Home, bob: Home
     assert set(bob.records()) == {"Use UTC", "Use tabs", "Use spaces"}
 
 
-def test_a_database_without_a_space_queues_no_operations(tmp_path: Path, log: Log) -> None:
+def test_a_database_that_is_not_linked_to_a_space_queues_no_operations(
+    tmp_path: Path, log: Log
+) -> None:
     home = Home(tmp_path, "ann", log)
     space.end(home.database, keep=True)
     home.say("Use UTC", Provenance("cli", trust="user"))
     assert home.database.rows("SELECT * FROM team_due") == []
 
 
-def test_a_copied_id_neither_acknowledges_nor_replaces_a_waiting_operation(
+def test_a_foreign_operation_with_a_copied_id_does_not_replace_a_waiting_operation(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")

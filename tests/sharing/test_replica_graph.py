@@ -78,7 +78,9 @@ def test_a_statement_of_two_members_is_stored_once_until_both_withdraw_it(
     assert (said(ann), said(bob)) == ([], [])
 
 
-def test_a_withdrawn_entity_is_removed_with_its_statements(ann: Home, bob: Home) -> None:
+def test_a_withdrawn_entity_is_removed_with_its_observations_and_relations(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("api", "is old", "is slow"))
     relate(ann, "api", "uses", "Redis")
     synced(ann, bob)
@@ -88,7 +90,7 @@ def test_a_withdrawn_entity_is_removed_with_its_statements(ann: Home, bob: Home)
     assert graph.read_graph(bob.database).relations == ()
 
 
-def test_a_withdrawal_without_a_reference_still_removes_the_statement(ann: Home) -> None:
+def test_a_withdrawal_without_a_base_operation_still_removes_the_statement(ann: Home) -> None:
     """As of another machine of the member, or from a server that was set back."""
     for said_, gone in (
         (observation("api", "is old"), names),
@@ -102,7 +104,9 @@ def test_a_withdrawal_without_a_reference_still_removes_the_statement(ann: Home)
         assert gone(ann) == {}
 
 
-def test_own_statements_survive_deletion_by_another_member(ann: Home, bob: Home) -> None:
+def test_the_users_observations_remain_when_another_member_deletes_the_entity(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     payload = {"observations": [{"entityName": "api", "contents": ["is fast"]}]}
@@ -114,7 +118,7 @@ def test_own_statements_survive_deletion_by_another_member(ann: Home, bob: Home)
     assert names(bob)["api"] == ("component", "")
 
 
-def test_a_merge_of_entities_is_applied_for_other_members_too(ann: Home, bob: Home) -> None:
+def test_a_merge_of_entities_is_also_applied_for_other_members(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("Postgres", "holds orders"), entity("PostgreSQL", "is 15"))
     synced(ann, bob)
     ann.memory.write("merge", {"into": "PostgreSQL", "names": ["Postgres"]}, TOOL, store="project")
@@ -126,7 +130,9 @@ def test_a_merge_of_entities_is_applied_for_other_members_too(ann: Home, bob: Ho
     assert list(names(bob)) == ["PostgreSQL"]
 
 
-def test_own_observations_remain_own_after_a_merge_of_entities(ann: Home, bob: Home) -> None:
+def test_an_observation_stated_by_the_user_remains_the_users_after_a_merge_of_entities(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("Postgres", "is 15"))
     synced(ann, bob)
     create(bob.memory, entity("PostgreSQL", "is 15"))
@@ -136,7 +142,9 @@ def test_own_observations_remain_own_after_a_merge_of_entities(ann: Home, bob: H
     assert ("PostgreSQL", "is 15", "journal", "bob") in said(ann)
 
 
-def test_undoing_an_own_statement_keeps_the_same_statement_of_another(ann: Home, bob: Home) -> None:
+def test_deleting_an_own_observation_keeps_the_same_observation_of_another_member(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("api", "is old"))
     synced(ann, bob)
     create(bob.memory, entity("api", "is old"))
@@ -146,7 +154,7 @@ def test_undoing_an_own_statement_keeps_the_same_statement_of_another(ann: Home,
     assert said(bob) == [("api", "is old", "journal", "ann")]
 
 
-def test_a_statement_of_another_that_was_forgotten_here_does_not_return(
+def test_a_forgotten_observation_of_another_member_does_not_return_when_stated_again(
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("api", "is old"))

@@ -22,7 +22,9 @@ def bob(tmp_path: Path, ann: Home) -> Home:
     return Home(tmp_path, "bob", ann.log)
 
 
-def test_an_own_operation_with_a_lost_answer_does_not_return_as_a_claim(ann: Home) -> None:
+def test_a_forgotten_record_whose_acknowledgement_was_lost_does_not_return_as_a_claim(
+    ann: Home,
+) -> None:
     said = ann.say("Use UTC")
     outbox.settle(ann.memory, ann.database)
     ann.log.push("ann", outbox.waiting(ann.database, 10))  # the answer is lost
@@ -36,7 +38,7 @@ def test_an_own_operation_with_a_lost_answer_does_not_return_as_a_claim(ann: Hom
     assert ann.counts().records == ()
 
 
-def test_a_record_is_linked_to_its_successor_even_if_that_arrives_later(
+def test_a_record_is_linked_to_its_successor_even_if_the_successor_arrives_later(
     ann: Home, bob: Home
 ) -> None:
     old = ann.say("Use local time")
@@ -55,12 +57,12 @@ def test_a_record_is_linked_to_its_successor_even_if_that_arrives_later(
     assert ann.records()[old.what].superseded_by == new.id
 
 
-def test_links_between_records_of_others_are_looked_up_by_an_index(bob: Home) -> None:
+def test_superseded_records_of_others_are_looked_up_by_an_index(bob: Home) -> None:
     plan = bob.database.rows(f"EXPLAIN QUERY PLAN {others._CLOSED} IN (?)", ("1",))
     assert "team_heads_closed" in str([tuple(row) for row in plan])
 
 
-def test_a_lost_operation_is_sent_again_even_if_it_repeats_an_older_one(
+def test_a_withdrawal_that_the_server_lost_is_sent_again_even_if_it_equals_an_older_one(
     tmp_path: Path, bob: Home
 ) -> None:
     desk, laptop = (
@@ -88,7 +90,9 @@ def test_a_lost_operation_is_sent_again_even_if_it_repeats_an_older_one(
     assert bob.log.operations[-1].op_id == lost.op_id
 
 
-def test_a_lost_operation_is_sent_again_despite_an_equal_one(tmp_path: Path, bob: Home) -> None:
+def test_a_withdrawal_that_the_server_lost_is_sent_again_even_if_an_equal_one_remains(
+    tmp_path: Path, bob: Home
+) -> None:
     desk, laptop = (
         Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
     )

@@ -55,7 +55,9 @@ def holds(home: Home, text: str) -> bool:
     return text.encode() in home.world.all_bytes()
 
 
-def test_a_purge_reaches_the_log_and_the_other_members(ann: Home, bob: Home) -> None:
+def test_a_purge_erases_the_text_from_the_log_and_from_the_other_members(
+    ann: Home, bob: Home
+) -> None:
     ann.say(f"Prepare {WORDS}", why="it is planned for May")
     create(ann.memory, entity("Ostrava", f"is about {WORDS}"))
     ann.say("Use UTC")
@@ -83,7 +85,7 @@ def test_a_purge_by_id_leaves_no_text_in_the_change_log(ann: Home, bob: Home) ->
     assert list(ann.records()) == list(bob.records()) == []
 
 
-def test_a_partly_purged_record_is_sent_again(ann: Home, bob: Home) -> None:
+def test_a_record_of_which_a_purge_erased_a_part_is_sent_again(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC", evidence={"also": WORDS})
     synced(ann, bob)
     erased(ann, WORDS)
@@ -93,7 +95,9 @@ def test_a_partly_purged_record_is_sent_again(ann: Home, bob: Home) -> None:
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_purge_of_a_record_of_another_is_local_and_permanent(ann: Home, bob: Home) -> None:
+def test_a_purge_of_another_members_record_is_permanent_but_only_local(
+    ann: Home, bob: Home
+) -> None:
     ann.say(f"Prepare {WORDS}")
     create(ann.memory, entity("Ostrava", f"is about {WORDS}"))
     synced(ann, bob)
@@ -106,7 +110,9 @@ def test_a_purge_of_a_record_of_another_is_local_and_permanent(ann: Home, bob: H
     assert not holds(bob, WORDS)
 
 
-def test_waiting_and_unreadable_operations_are_purged_too(ann: Home, bob: Home) -> None:
+def test_a_purge_also_erases_waiting_operations_and_operations_of_a_later_format(
+    ann: Home, bob: Home
+) -> None:
     ann.say(f"Prepare {WORDS}")
     ann.push()
     [sent] = ann.log.operations
@@ -120,7 +126,9 @@ def test_waiting_and_unreadable_operations_are_purged_too(ann: Home, bob: Home) 
     assert not holds(bob, WORDS)
 
 
-def test_another_members_request_erases_no_own_record(ann: Home, bob: Home, log: Log) -> None:
+def test_an_owners_request_to_erase_a_record_waits_for_the_decision_of_the_author(
+    ann: Home, bob: Home, log: Log
+) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     key = wire.key_of(wire.RECORD, said.id)
@@ -134,7 +142,9 @@ def test_another_members_request_erases_no_own_record(ann: Home, bob: Home, log:
     assert space.asked(ann.database) == []
 
 
-def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, log: Log) -> None:
+def test_only_the_author_and_an_owner_can_have_a_members_record_erased_for_others(
+    ann: Home, bob: Home, log: Log
+) -> None:
     said = ann.say("Use UTC")
     synced(ann, bob)
     key = wire.key_of(wire.RECORD, said.id)
@@ -147,7 +157,7 @@ def test_only_author_and_owner_can_have_a_record_erased(ann: Home, bob: Home, lo
     assert bob.records() == {}
 
 
-def test_a_purge_closes_the_request_to_erase_the_record(ann: Home, log: Log) -> None:
+def test_purging_a_record_closes_the_pending_request_to_erase_it(ann: Home, log: Log) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
     key = wire.key_of(wire.RECORD, said.id)
@@ -157,7 +167,7 @@ def test_a_purge_closes_the_request_to_erase_the_record(ann: Home, log: Log) -> 
     assert ann.counts().asked == 0
 
 
-def test_requests_to_erase_are_sent_first_and_separately(ann: Home) -> None:
+def test_requests_to_erase_are_sent_separately_before_other_operations(ann: Home) -> None:
     ann.say("Use UTC", evidence={"also": WORDS})
     ann.sync()
     erased(ann, WORDS)
@@ -170,7 +180,7 @@ def test_requests_to_erase_are_sent_first_and_separately(ann: Home) -> None:
     assert kinds == [[wire.PURGE] * 2, [wire.RECORD]]
 
 
-def test_a_request_to_erase_is_repeated_to_a_restored_server(ann: Home) -> None:
+def test_a_request_to_erase_is_sent_again_after_the_server_was_restored(ann: Home) -> None:
     said = ann.say(f"Prepare {WORDS}")
     ann.sync()
     before = list(ann.log.operations)
@@ -182,7 +192,9 @@ def test_a_request_to_erase_is_repeated_to_a_restored_server(ann: Home) -> None:
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_forged_copy_cannot_be_used_to_erase_a_record(ann: Home, bob: Home) -> None:
+def test_purging_a_forged_copy_of_a_record_does_not_erase_the_original(
+    ann: Home, bob: Home
+) -> None:
     said = ann.say(f"Prepare {WORDS}")
     create(ann.memory, entity("Ostrava", "is far away"))
     synced(ann, bob)
@@ -201,7 +213,9 @@ def test_a_forged_copy_cannot_be_used_to_erase_a_record(ann: Home, bob: Home) ->
     assert bob.database.rows("SELECT text, agent FROM observations") == [("is far away", "ann")]
 
 
-def test_a_similar_text_is_not_purged(ann: Home, bob: Home) -> None:
+def test_withdrawing_a_forged_similar_observation_does_not_remove_the_original(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("Ostrava", "is far away"))
     synced(ann, bob)
     [said] = [one for one in bob.log.operations if one.kind == wire.OBSERVATION]
@@ -219,7 +233,9 @@ def test_a_similar_text_is_not_purged(ann: Home, bob: Home) -> None:
         assert found == [("is far away", "ann")]
 
 
-def test_a_statement_repeated_by_its_author_after_a_purge_returns(ann: Home, bob: Home) -> None:
+def test_a_statement_that_its_author_repeats_after_a_purge_is_stored_again(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("Zebraville", "has two harbours"))
     said = ann.say(f"Prepare {WORDS}")
     synced(ann, bob)
@@ -238,7 +254,9 @@ def test_a_statement_repeated_by_its_author_after_a_purge_returns(ann: Home, bob
     assert bob.database.rows("SELECT text FROM observations") == [("has two harbours",)]
 
 
-def test_a_forgotten_record_stays_forgotten_after_a_purge(ann: Home, bob: Home) -> None:
+def test_a_purge_by_another_member_keeps_the_tombstone_of_a_forgotten_record(
+    ann: Home, bob: Home
+) -> None:
     mine = bob.say("Use UTC")
     bob.memory.forget([mine.id], USER)
     ann.say(f"Prepare {WORDS}")

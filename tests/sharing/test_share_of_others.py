@@ -7,7 +7,9 @@ from pathlib import Path
 from sharing.people import team
 
 
-def test_one_author_cannot_fill_a_session_start_or_a_prompt_with_records(tmp_path: Path) -> None:
+def test_records_of_one_other_author_get_only_a_limited_share_of_the_context(
+    tmp_path: Path,
+) -> None:
     ann, bob, cho = team(tmp_path, "ann", "bob", "cho")
     bob.json("share", "on")
     for number in range(14):

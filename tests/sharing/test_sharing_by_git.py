@@ -40,7 +40,7 @@ def test_two_users_who_share_see_each_others_records(people: list[Person]) -> No
     assert "ann" not in ann.json("status")["sharing"]["others"]
 
 
-def test_a_note_that_became_a_candidate_is_never_shown_on_any_machine(
+def test_a_shared_note_that_was_demoted_to_candidate_is_no_longer_shown_to_others(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -71,7 +71,9 @@ def test_a_note_that_became_a_candidate_is_never_shown_on_any_machine(
     assert "Redis" not in ann.starts("last") and ann.records("what LIKE '%Redis%'") == []
 
 
-def test_a_prompt_without_a_session_start_gets_records_of_others(people: list[Person]) -> None:
+def test_the_first_prompt_gets_records_of_others_even_without_a_session_start(
+    people: list[Person],
+) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -84,7 +86,7 @@ def test_a_prompt_without_a_session_start_gets_records_of_others(people: list[Pe
     assert "Redis for the cart cache" in given and "from ann as claimed, unverified" in given
 
 
-def test_a_merge_conflict_is_read_where_possible_and_left_unchanged(
+def test_readable_lines_of_a_journal_with_a_merge_conflict_are_used_and_the_file_is_kept(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -169,7 +171,9 @@ def test_records_forgotten_before_sharing_are_not_shared(people: list[Person]) -
     assert "Redis" in ann.journal.read_text("utf-8")
 
 
-def test_forgetting_a_record_and_reverting_that_reach_others(people: list[Person]) -> None:
+def test_forgetting_a_record_or_deleting_its_journal_line_removes_it_for_others(
+    people: list[Person],
+) -> None:
     ann, bob = people
     for text, session in ((REDIS, "one"), (KAFKA, "two")):
         ann.works(text, session)
@@ -195,7 +199,9 @@ def test_forgetting_a_record_and_reverting_that_reach_others(people: list[Person
     assert bob.records("trust = 'foreign'") == []
 
 
-def test_forgetting_a_record_of_others_is_local_and_permanent(people: list[Person]) -> None:
+def test_forgetting_a_record_of_another_author_is_permanent_but_only_local(
+    people: list[Person],
+) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -239,7 +245,9 @@ def test_two_clones_of_one_user_contain_no_duplicates(tmp_path: Path) -> None:
     assert [r.trust for r in ann.records("type = 'decision'")] == ["user"]
 
 
-def test_a_new_machine_of_the_same_user_reads_own_records_as_claims(tmp_path: Path) -> None:
+def test_a_new_machine_reads_the_users_own_records_from_git_as_unverified_claims(
+    tmp_path: Path,
+) -> None:
     ann, laptop = team(tmp_path, "ann", "laptop")
     laptop.hooks.environ["USER"] = "ann"
     ann.works(REDIS)
@@ -256,7 +264,9 @@ def test_a_new_machine_of_the_same_user_reads_own_records_as_claims(tmp_path: Pa
     assert [r.author for r in said] == ["ann"]
 
 
-def test_share_off_hides_records_and_forgets_them_on_request(people: list[Person]) -> None:
+def test_share_off_hides_the_journal_from_git_and_can_forget_records_of_others(
+    people: list[Person],
+) -> None:
     ann, bob = people
     ann.works(REDIS)
     ann.json("share", "on")
@@ -283,7 +293,9 @@ def test_share_off_hides_records_and_forgets_them_on_request(people: list[Person
     assert len(bob.records("trust = 'foreign'")) == 1
 
 
-def test_share_on_lists_what_becomes_visible_and_what_hides_it(people: list[Person]) -> None:
+def test_share_on_lists_which_records_become_visible_and_which_ignore_rule_hides_them(
+    people: list[Person],
+) -> None:
     ann, _ = people
     ann.works(REDIS)
     (ann.project / ".gitignore").write_text(".claude/\n")
@@ -304,7 +316,9 @@ def test_share_on_lists_what_becomes_visible_and_what_hides_it(people: list[Pers
     assert ann.json("share", "on")["todo"] == []
 
 
-def test_files_of_sharing_that_the_user_changed_are_not_overwritten(people: list[Person]) -> None:
+def test_share_on_does_not_overwrite_a_gitignore_file_that_the_user_changed(
+    people: list[Person],
+) -> None:
     ann, _ = people
     ann.works(REDIS)
     ignore = ann.project / LOCAL / ".gitignore"
@@ -320,13 +334,15 @@ def test_files_of_sharing_that_the_user_changed_are_not_overwritten(people: list
     ("words", "status"),
     [(("maybe",), 2), (("on", "--forget"), 2), (("status",), 0), ((), 0), (("off",), 0)],
 )
-def test_share_returns_its_exit_codes(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
+def test_the_share_command_exits_with_2_only_for_wrong_usage(
+    tmp_path: Path, words: tuple[str, ...], status: int
+) -> None:
     [ann] = team(tmp_path, "ann")
     assert ann.command("share", *words).returncode == status
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_tracked_journal_is_detected_in_every_format_of_the_git_index(
+def test_a_journal_tracked_in_any_git_index_version_is_not_written_to_with_sharing_off(
     people: list[Person], version: str
 ) -> None:
     ann, bob = people

@@ -12,7 +12,9 @@ LIKING = "I prefer short commit messages in the imperative"
 KAFKA = "The order events use Kafka"
 
 
-def test_a_users_machines_treat_each_others_records_as_own(desk: Machine, laptop: Machine) -> None:
+def test_records_synced_between_a_users_machines_count_as_the_users_own(
+    desk: Machine, laptop: Machine
+) -> None:
     desk.remember(LIKING, "--type", "preference", "--scope", "user")
     desk.remember(KAFKA, "--type", "decision", "--why", "it keeps their order")
 
@@ -25,7 +27,9 @@ def test_a_users_machines_treat_each_others_records_as_own(desk: Machine, laptop
     assert "keeps their order" in str(kafka)
 
 
-def test_a_start_shows_new_records_of_the_other_machine(desk: Machine, laptop: Machine) -> None:
+def test_a_session_start_shows_the_count_of_new_records_from_the_other_machine(
+    desk: Machine, laptop: Machine
+) -> None:
     laptop.say("Never use Kafka for the order events")
     laptop.now()
     laptop.event("SessionStart", "before", source="startup")
@@ -58,7 +62,9 @@ def test_the_repository_reveals_no_text_no_key_and_no_project(
     assert len({path.split("/")[1] for path in repository.files()}) == 2
 
 
-def test_changes_on_either_machine_reach_the_other(desk: Machine, laptop: Machine) -> None:
+def test_edits_deletions_and_undo_on_one_machine_are_applied_on_the_other(
+    desk: Machine, laptop: Machine
+) -> None:
     id_ = desk.remember(KAFKA, "--type", "decision")
     other = desk.remember("Payments are idempotent", "--type", "decision")
     desk.now()
@@ -96,7 +102,9 @@ def test_aliases_merges_and_observations_are_exchanged(desk: Machine, laptop: Ma
     assert "the book" in str(rows_of(laptop))
 
 
-def test_an_alias_of_an_entity_from_a_record_is_exchanged(desk: Machine, laptop: Machine) -> None:
+def test_an_alias_of_an_entity_that_a_record_created_is_exchanged(
+    desk: Machine, laptop: Machine
+) -> None:
     fact = Record("decision", "Its events are in Kafka", entities=(Entity("Ledger", "service"),))
     with desk.opened() as memory:
         memory.remember(fact, Provenance("cli", trust="user"))
@@ -111,7 +119,7 @@ def test_an_alias_of_an_entity_from_a_record_is_exchanged(desk: Machine, laptop:
     assert rows_of(laptop) == rows_of(desk)
 
 
-def test_an_entity_deleted_on_one_machine_remains_if_the_other_adds_to_it(
+def test_an_entity_deleted_on_one_machine_remains_if_the_other_adds_an_observation(
     desk: Machine, laptop: Machine
 ) -> None:
     by = Provenance("mcp", trust="tool")
@@ -148,7 +156,7 @@ def rows_of(machine: Machine) -> dict[str, list[tuple[object, ...]]]:
         return {name: list(database.rows(query)) for name, query in queries.items()}
 
 
-def test_the_second_machine_requires_key_words_that_the_first_printed(
+def test_joining_on_a_second_machine_requires_the_key_words_printed_on_the_first(
     tmp_path: Path, repository: Repository
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
@@ -168,7 +176,7 @@ def test_the_second_machine_requires_key_words_that_the_first_printed(
     assert key.words not in given.out
 
 
-def test_a_machine_with_history_sends_it_and_receives_that_of_the_other(
+def test_records_from_before_sync_was_set_up_are_exchanged_in_both_directions(
     tmp_path: Path, repository: Repository
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")

@@ -50,7 +50,7 @@ def run(machine: Machine, first: Path, *words: str, **variables: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def test_commands_and_the_background_process_sync_without_the_postgresql_driver(
+def test_sync_by_git_works_without_the_postgresql_driver(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk, laptop = Machine(tmp_path, "desk"), Machine(tmp_path, "laptop")
@@ -73,7 +73,7 @@ def test_commands_and_the_background_process_sync_without_the_postgresql_driver(
     assert shown.status == 0 and "2 machines wrote there" in shown.out
 
 
-def test_the_packages_of_a_shared_log_also_work_for_sync_by_git(
+def test_sync_by_git_uses_the_packages_installed_for_a_shared_log(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -85,7 +85,7 @@ def test_the_packages_of_a_shared_log_also_work_for_sync_by_git(
     assert "Downloading" not in done.out and desk.work() == 0
 
 
-def test_only_the_missing_packages_of_sync_are_listed(
+def test_missing_packages_of_sync_by_git_are_listed_without_those_of_a_shared_log(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -98,7 +98,7 @@ def test_only_the_missing_packages_of_sync_are_listed(
     assert "psycopg" not in done.err and "team join" not in done.err
 
 
-def test_the_sync_lock_pins_a_subset_of_the_team_lock_without_the_driver() -> None:
+def test_the_lock_file_of_sync_pins_a_subset_of_the_team_lock_file_without_the_driver() -> None:
     sync, team = (pins(f"{kind}.lock") for kind in (driver.SYNC, driver.TEAM))
 
     assert set(sync.items()) < set(team.items())
