@@ -81,7 +81,7 @@ def test_after_embedding_a_question_finds_a_record_that_shares_no_word_with_it(
     assert embed(memory) == 0
 
 
-def test_observations_and_turns_of_the_user_are_found_too(tmp_path: Path) -> None:
+def test_semantic_search_also_finds_observations_and_turns_of_the_user(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     entity = {"name": "Ann", "entityType": "person", "observations": [DENTIST]}
     memory.write("create_entities", {"entities": [entity]}, USER)

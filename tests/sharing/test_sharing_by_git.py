@@ -219,7 +219,7 @@ def test_forgetting_a_record_of_another_author_is_permanent_but_only_local(
     assert "forgotten" not in bob.journal.read_text("utf-8")
 
 
-def test_two_clones_of_one_user_contain_no_duplicates(tmp_path: Path) -> None:
+def test_records_are_not_duplicated_in_two_linked_clones_of_one_user(tmp_path: Path) -> None:
     [ann] = team(tmp_path, "ann")
     ann.works(REDIS)
     ann.json("share", "on")

@@ -70,7 +70,9 @@ def test_a_damaged_key_file_is_an_error_and_grants_no_access(tmp_path: Path, tex
 
 
 @pytest.mark.parametrize("digest", [5, "", "ä" * 64, "a" * 63, "a" * 65, "g" * 64, "A" * 64])
-def test_an_invalid_hash_counts_as_damage(tmp_path: Path, digest: object) -> None:
+def test_a_key_file_with_an_invalid_hash_is_refused_as_damaged(
+    tmp_path: Path, digest: object
+) -> None:
     key = {"name": "a", "sha256": digest, "created_at": "now"}
     Path(kept_keys.path_in(str(tmp_path))).write_text(json.dumps({"keys": [key]}), "utf-8")
 

@@ -315,7 +315,7 @@ def test_the_connection_sets_an_application_name(
     assert row == ("memory-fabric",)
 
 
-def test_every_connection_error_is_a_team_error(postgres: Cluster) -> None:
+def test_an_unexpected_connection_error_is_raised_as_a_team_error(postgres: Cluster) -> None:
     with pytest.raises(TeamError):
         connect(postgres.dsn(ANN) + " options=-cno_such_setting=1")
 

@@ -216,7 +216,7 @@ def test_an_append_reads_only_few_rows_of_a_large_space(
     assert max(read) < 300, read
 
 
-def test_a_purge_finds_its_rows_by_an_index(superuser: Connection) -> None:
+def test_a_purge_uses_an_index_to_find_the_rows_of_a_key(superuser: Connection) -> None:
     superuser.execute("SET enable_seqscan = off")
     plan = superuser.execute(
         f"EXPLAIN SELECT 1 FROM {TABLE} WHERE space = '{SPACE}' AND key = 'o:1'".encode()

@@ -75,7 +75,7 @@ def test_purging_a_record_that_was_already_forgotten_also_erases_it_from_the_ser
     assert "replayed" not in payloads(postgres, empty_database)
 
 
-def test_an_interrupted_erasure_is_completed_by_the_next_exchange(
+def test_an_erasure_interrupted_by_an_error_is_completed_by_the_next_sync(
     ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")

@@ -53,7 +53,7 @@ def test_removing_the_last_link_to_a_space_deletes_the_file_of_links(tmp_path: P
     assert not ties.exist(home)
 
 
-def test_an_invalid_link_is_ignored(tmp_path: Path) -> None:
+def test_invalid_links_in_the_file_of_links_are_not_used(tmp_path: Path) -> None:
     page = {"p-1": "text", "p-2": {"dsn": 5, "me": "yes"}, "p-3": {"dsn": DSN, "member": "ann"}}
     (tmp_path / "team.json").write_text(json.dumps(page))
 

@@ -41,7 +41,9 @@ def test_a_session_seen_again_is_no_longer_marked_as_ended(db: Database) -> None
     assert sessions.field(db, "s", "offset") == 7
 
 
-def test_interrupted_sessions_with_a_transcript_are_found(db: Database) -> None:
+def test_sessions_that_have_not_ended_are_listed_with_their_transcripts_newest_first(
+    db: Database,
+) -> None:
     for i, (seen, transcript) in enumerate([("2026-01", "/0"), ("2026-03", "/1"), ("2026-02", "")]):
         sessions.touch(db, f"s{i}", seen, transcript)
     sessions.touch(db, "ended", "2026-01", "/e")

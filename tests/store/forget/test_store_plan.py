@@ -225,7 +225,7 @@ def test_writing_a_forgotten_record_again_does_not_restore_the_record(memory: Me
     assert there(memory) == []
 
 
-def test_an_old_backup_and_the_journal_do_not_restore_forgotten_memories(
+def test_replaying_an_old_journal_does_not_restore_forgotten_memories(
     world: World, memory: Memory
 ) -> None:
     record = memory.remember(pagination(), USER)

@@ -285,7 +285,7 @@ def test_a_purge_of_words_that_occur_nowhere_reports_no_match(world: World) -> N
     assert PLAIN not in str(raised.value)
 
 
-def test_words_that_occur_only_in_a_backup_are_found_there(world: World) -> None:
+def test_a_purge_finds_words_that_occur_only_in_a_backup(world: World) -> None:
     memory = world.memory()
     say(memory, f"It is {PLAIN}.")
     memory.flush()
@@ -342,7 +342,7 @@ def test_a_copy_of_an_erased_turn_in_a_forked_session_does_not_count_as_new(worl
     assert not owned.is_new and owned.owner == "s1"
 
 
-def test_a_word_that_looks_like_an_id_is_searched_as_a_word(world: World) -> None:
+def test_a_word_that_looks_like_an_id_suffix_is_purged_as_a_word(world: World) -> None:
     memory = world.memory()
     say(memory, "The ship is facade42.")
 

@@ -39,7 +39,7 @@ def test_loading_a_caller_from_an_unreadable_file_returns_none(tmp_path: Path, t
     assert callers.load(str(tmp_path), "toolu_1") is None
 
 
-def test_old_files_about_callers_are_deleted_occasionally(tmp_path: Path) -> None:
+def test_old_caller_files_are_deleted_by_the_next_periodic_cleanup(tmp_path: Path) -> None:
     for call in ("old", "young"):
         callers.save(str(tmp_path), call, ANN)
     folder = tmp_path / callers.FOLDER

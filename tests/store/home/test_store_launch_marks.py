@@ -106,7 +106,7 @@ def test_a_rolled_back_change_leaves_the_launcher_marks_unchanged(memory: Memory
     assert marked(memory) == {RULES}
 
 
-def test_rules_are_recorded_as_unbound_unless_a_rule_changed_since_they_were_read(
+def test_recording_rules_as_unbound_has_no_effect_if_a_rule_changed_since_they_were_read(
     memory: Memory,
 ) -> None:
     stored(memory, RULE._replace(evidence={"when": "working on lists"}))

@@ -93,7 +93,7 @@ def test_a_relation_that_occurs_twice_in_one_operation_is_stored_once(memory: Me
     assert told["created_ends"] == ["b"]
 
 
-def test_every_character_of_a_text_and_a_name_is_kept(memory: Memory) -> None:
+def test_loaded_names_and_texts_keep_every_character_including_nul(memory: Memory) -> None:
     odd = Entity("null\0name 日本", "t\0", ("null\0text", "quote ' \" \\ \n 🍵", ""))
 
     exchange.load(memory, [odd], [Relation(odd.name, "a\0b", odd.name)], THERE)

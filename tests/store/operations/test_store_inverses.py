@@ -68,7 +68,7 @@ def test_the_inverse_of_an_operation_that_repeats_known_rows_is_stored(memory: M
     assert told(memory) == {"one": ("a",)}
 
 
-def test_the_part_of_an_operation_that_a_purge_kept_can_be_undone(memory: Memory) -> None:
+def test_undoing_an_operation_reverts_the_part_that_a_purge_left(memory: Memory) -> None:
     create(memory, entity("one", "the hidden harbour", "b"), entity("two", "c"))
 
     purge.purge(memory, purge.find(memory, "hidden harbour"), BY)

@@ -286,7 +286,9 @@ def test_git_status_never_lists_the_file_of_journal_signatures(
     assert not (world.local / own_lines.NAME).exists(), "git would see it"
 
 
-def test_a_journal_tracked_by_git_is_not_offered_for_adoption(tmp_path: Path) -> None:
+def test_records_in_a_journal_tracked_by_git_are_adopted_only_if_the_author_is_requested(
+    tmp_path: Path,
+) -> None:
     world = World(Path(os.path.realpath(tmp_path)))
     git_folder(world.project, REMOTE)
     world.local.mkdir(parents=True)

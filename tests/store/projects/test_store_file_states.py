@@ -272,7 +272,9 @@ def test_repeating_or_rewording_a_record_stores_the_current_state_of_its_file(
     assert changed(memory, record) == {}
 
 
-def test_accepting_a_candidate_stores_its_files_state(world: World, memory: Memory) -> None:
+def test_accepting_a_candidate_stores_the_current_state_of_its_file(
+    world: World, memory: Memory
+) -> None:
     record = kept(memory, f"Cursors page through {API}.", confidence=0.4)
     assert record.status == "candidate"
     touch(world.project / API, "page = 2\n")

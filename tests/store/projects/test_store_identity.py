@@ -95,7 +95,7 @@ def test_a_second_clone_is_a_new_project_that_lists_the_project_of_the_first_clo
 
 
 @pytest.mark.parametrize("trust", [Trust(everywhere=True), Trust(roots=("{}/src",))])
-def test_a_trusted_second_clone_joins_the_project_at_once(
+def test_a_second_clone_in_a_trusted_folder_joins_the_project_at_once(
     home: str, tmp_path: Path, trust: Trust
 ) -> None:
     trust = trust._replace(roots=tuple(root.format(tmp_path) for root in trust.roots))
@@ -226,7 +226,9 @@ def test_adding_a_remote_to_a_repository_keeps_its_project(home: str, tmp_path: 
     assert project(home, main).id == found.id
 
 
-def test_a_folder_with_keys_of_two_projects_is_a_conflict(home: str, tmp_path: Path) -> None:
+def test_a_folder_with_the_remote_of_another_project_keeps_its_project_and_lists_the_other(
+    home: str, tmp_path: Path
+) -> None:
     one = project(home, git_folder(tmp_path / "one"))
     other = project(home, git_folder(tmp_path / "other", REMOTE))
     git_folder(tmp_path / "one", REMOTE)

@@ -166,7 +166,7 @@ def test_a_record_cannot_close_the_block_or_open_a_new_one(notes: MemoryFile) ->
     assert read(notes) == b""
 
 
-def test_the_block_shows_at_most_forty_lines_of_the_first_records(notes: MemoryFile) -> None:
+def test_the_block_contains_only_the_first_records_up_to_forty_lines(notes: MemoryFile) -> None:
     records = [record(f"number {i}") for i in range(60)]
     ids = put(notes, *records)
     assert ids == tuple(r.id for r in records[: len(ids)])
@@ -175,7 +175,9 @@ def test_the_block_shows_at_most_forty_lines_of_the_first_records(notes: MemoryF
 
 
 @pytest.mark.parametrize("own_lines", [0, 100, 165, 190, 196, 197, 198, 200, 300])
-def test_the_file_stays_within_the_clients_line_limit(notes: MemoryFile, own_lines: int) -> None:
+def test_memory_md_stays_within_the_line_limit_of_the_client(
+    notes: MemoryFile, own_lines: int
+) -> None:
     own = b"- a note\n" * own_lines
     write(notes, own)
     put(notes, *[record(f"number {i}") for i in range(60)])
@@ -188,7 +190,9 @@ def test_the_file_stays_within_the_clients_line_limit(notes: MemoryFile, own_lin
 
 
 @pytest.mark.parametrize("own_bytes", [0, 15_000, 23_000, 23_700, 24_000, 30_000])
-def test_the_file_stays_within_the_clients_byte_limit(notes: MemoryFile, own_bytes: int) -> None:
+def test_memory_md_stays_within_the_byte_limit_of_the_client(
+    notes: MemoryFile, own_bytes: int
+) -> None:
     own = b"x" * own_bytes
     write(notes, own)
     put(notes, *[record(f"number {i} " + "é" * 400) for i in range(60)])

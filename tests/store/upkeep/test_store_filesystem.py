@@ -91,7 +91,9 @@ def test_a_users_file_with_a_name_like_a_temporary_file_is_not_a_leftover(tmp_pa
     assert filesystem.leftovers(paths, now_s) == []
 
 
-def test_free_space_is_that_of_the_nearest_existing_folder(tmp_path: Path) -> None:
+def test_the_free_space_of_a_missing_path_is_that_of_its_nearest_existing_folder(
+    tmp_path: Path,
+) -> None:
     free = filesystem.free_bytes(str(tmp_path / "not/yet/there"))
 
     assert free is not None and free > 0

@@ -135,7 +135,7 @@ def test_the_progress_of_the_integrity_checks_counts_every_check(memory: Memory)
     assert {of for _, of in told} == {len(told)}
 
 
-def test_rows_that_refer_to_nothing_are_found(memory: Memory) -> None:
+def test_relations_to_missing_entities_are_found(memory: Memory) -> None:
     connection = database(memory).connection
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute(

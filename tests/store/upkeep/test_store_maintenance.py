@@ -74,7 +74,7 @@ def test_memory_is_on_until_switched_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "{", "[]", '{"*": 3, "p": {"read": "no"}}'])
-def test_unreadable_switches_count_as_on(tmp_path: Path, data: str) -> None:
+def test_an_unreadable_file_of_switches_leaves_memory_on(tmp_path: Path, data: str) -> None:
     (tmp_path / switches.SWITCHES).write_text(data)
     assert set(switches.state(str(tmp_path), "p").values()) == {True}
     switches.turn(str(tmp_path), "p", ["read"], on=False)

@@ -311,7 +311,7 @@ def test_a_backup_is_due_once_a_day(world: World) -> None:
     assert len(sync.backup_when_due(memory)) == 1
 
 
-def test_without_backups_the_age_of_the_backup_is_none(tmp_path: Path) -> None:
+def test_the_age_of_the_newest_backup_is_none_if_there_are_no_backups(tmp_path: Path) -> None:
     assert backup.age_s(str(tmp_path / "graph.db")) is None
     assert not backup.is_sound(str(tmp_path / "missing.db"))
 
