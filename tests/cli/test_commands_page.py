@@ -31,7 +31,7 @@ def options(name: str) -> set[str]:
     return {option for one in commands for parameter in one.params for option in parameter.opts}
 
 
-def test_the_page_lists_each_command_once_under_the_headings_of_help() -> None:
+def test_the_commands_page_lists_each_command_once_under_the_help_headings() -> None:
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
 
     assert sorted(name for name, _ in ROWS) == sorted(NAMES)
@@ -41,14 +41,14 @@ def test_the_page_lists_each_command_once_under_the_headings_of_help() -> None:
         assert f"`{command.name}`" in section
 
 
-def test_every_option_in_a_row_belongs_to_its_command() -> None:
+def test_every_option_in_a_table_row_exists_for_the_command_of_that_row() -> None:
     named = {(name, option) for name, row in ROWS for option in re.findall(r"`(--[a-z-]+)", row)}
 
     assert len(named) > 5
     assert [(name, option) for name, option in named if option not in options(name)] == []
 
 
-def test_every_option_of_an_example_belongs_to_its_command() -> None:
+def test_every_option_in_an_example_exists_for_the_command_used() -> None:
     examples = re.findall(r"memory-fabric ([a-z]+) ([^\n`#]*)", PAGE)
     named = {(name, o) for name, rest in examples for o in re.findall(r"(?<!\S)--[a-z]+", rest)}
 
@@ -56,7 +56,7 @@ def test_every_option_of_an_example_belongs_to_its_command() -> None:
     assert [(name, option) for name, option in named if option not in options(name)] == []
 
 
-def test_every_filter_of_the_page_is_an_option_of_recall() -> None:
+def test_every_filter_on_the_commands_page_is_an_option_of_recall() -> None:
     table = PAGE.split("| filter | finds |\n")[1].split("\n\n")[0]
     filters = {word.replace("_", "-") for word in re.findall(r"`([a-z_]+):", table)}
 
@@ -110,7 +110,7 @@ def test_help_in_a_terminal_shows_each_example_on_its_own_line(shell: Shell, nam
     assert [e for e in examples if e not in map(str.strip, plain.splitlines())] == []
 
 
-def test_the_examples_of_a_help_text_are_split_from_its_prose() -> None:
+def test_help_texts_are_split_into_prose_and_examples() -> None:
     prose, examples = split_examples(
         "Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter."
     )

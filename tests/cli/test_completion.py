@@ -79,14 +79,14 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 
 
 @pytest.mark.parametrize(("words", "offered"), [TABLE[0], TABLE[3]])
-def test_bash_completes_commands_and_values(
+def test_the_bash_script_completes_commands_options_and_values(
     bash: Shell, words: tuple[str, ...], offered: list[str]
 ) -> None:
     script = bash.run("completion", "bash").out
     assert completed(bash, script, "memory-fabric", *words) == offered
 
 
-def test_commands_options_and_values_are_offered_to_bash(bash: Shell) -> None:
+def test_the_program_answers_bash_with_matching_commands_options_and_values(bash: Shell) -> None:
     asked = json.dumps([words for words, _ in TABLE])
     command = [sys.executable, "-c", ANSWERING, asked]
 
@@ -97,7 +97,7 @@ def test_commands_options_and_values_are_offered_to_bash(bash: Shell) -> None:
     assert offered == [expected for _, expected in TABLE]
 
 
-def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:
+def test_pressing_tab_in_a_terminal_completes_the_command_line(bash: Shell) -> None:
     terminal = pexpect.spawn(
         "bash",
         ["--norc", "-i"],

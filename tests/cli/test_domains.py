@@ -15,14 +15,14 @@ def move(shell: Shell, name: str, domain: str) -> None:
     connection.close()
 
 
-def test_the_command_domains_reports_an_empty_memory_with_exit_code_3(shell: Shell) -> None:
+def test_domains_command_exits_with_code_3_if_nothing_is_stored(shell: Shell) -> None:
     done = shell.run("domains")
 
     assert (done.status, done.out) == (3, "Nothing is stored here yet.\n")
     assert shell.run("domains", "--json").json["domains"] == []
 
 
-def test_br_20_items_of_both_databases_are_counted_by_domain(shell: Shell) -> None:
+def test_br_20_items_of_project_and_user_databases_are_counted_by_domain(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     shell.remember("--domain", "code_reviewer", "Never approve a change without tests")
     shell.remember("--scope", "user", "I prefer tabs over spaces")
@@ -34,7 +34,7 @@ def test_br_20_items_of_both_databases_are_counted_by_domain(shell: Shell) -> No
     assert found["general"]["entities"] >= 2 and found["general"]["relations"] >= 1
 
 
-def test_br_20_relations_across_domains_are_counted_and_the_first_are_shown(shell: Shell) -> None:
+def test_br_20_relations_across_domains_are_counted_and_some_are_listed(shell: Shell) -> None:
     hub = '{"type":"entity","name":"hub","entityType":"component","observations":[]}'
     uses = '{"type":"relation","from":"hub","to":"n%d","relationType":"uses"}'
     shell.run("import", "-", stdin="\n".join([hub, *(uses % n for n in range(12))]))
@@ -74,7 +74,7 @@ def test_turns_of_past_sessions_are_counted_by_domain(shell: Shell) -> None:
     assert found["general"]["episodes"] == 0
 
 
-def test_domains_shows_the_configuration_of_config_toml(shell: Shell) -> None:
+def test_domains_command_shows_the_configuration_from_config_toml(shell: Shell) -> None:
     configure(
         shell,
         '[domains.legal]\nagents = ["legal-advisor"]\npaths = ["services/legal"]\n'
@@ -104,7 +104,7 @@ def configure(shell: Shell, text: str) -> None:
     (shell.memory / "config.toml").write_text(text, encoding="utf-8")
 
 
-def test_br_20_a_memory_has_the_given_domain_or_that_of_its_agent_or_folder(
+def test_br_20_a_memory_gets_the_given_domain_or_the_domain_of_its_agent_or_folder(
     shell: Shell,
 ) -> None:
     configure(
@@ -171,7 +171,7 @@ def test_a_process_in_an_isolated_domain_sees_only_that_domain(shell: Shell) -> 
     assert "Backups" in asked("history", domain="legal")  # upkeep is a person's
 
 
-def test_commands_of_the_user_in_an_isolated_folder_show_every_domain(shell: Shell) -> None:
+def test_a_user_who_runs_recall_in_an_isolated_folder_sees_every_domain(shell: Shell) -> None:
     shell.remember("--domain", "ops", "Backups are kept for ten days")
     configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
 

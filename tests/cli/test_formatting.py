@@ -20,13 +20,13 @@ from memory_fabric.models import Record
         ("journal", "foreign", "someone else, as claimed, by journal"),
     ],
 )
-def test_the_source_of_a_memory_is_shown_as_a_phrase(source: str, trust: str, told: str) -> None:
+def test_the_source_of_a_memory_is_described_in_words(source: str, trust: str, told: str) -> None:
     record = Record("note", "x", source=source, trust=trust, created_at="2026-01-15T10:00:00.000Z")
 
     assert said_by(record) == f"{told}, on 2026-01-15 10:00 UTC"
 
 
-def test_history_shows_types_as_rule_and_fact(shell: Shell) -> None:
+def test_history_shows_whether_a_memory_is_a_rule_or_a_fact(shell: Shell) -> None:
     shell.remember("--type", "rule", "Never push to main without asking")
     shell.remember("--type", "fact", "The staging host restarts every night")
 

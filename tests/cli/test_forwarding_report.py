@@ -117,7 +117,7 @@ class TestStatus:
         assert f"{told}; nothing was sent yet" in before
         assert f"{told}; the last arrived 5 min ago" in after
 
-    def test_status_reports_waiting_items_with_reason_and_remedy(self, shell: Shell) -> None:
+    def test_status_reports_why_items_wait_and_how_to_send_them(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a", "b")
         failed(shell)
@@ -127,7 +127,7 @@ class TestStatus:
         assert "2 items to forward, the oldest" in told and "memory-fabric sync sends them" in told
         assert "Nothing listens at 127.0.0.1:9. Start the receiver." in told
 
-    def test_status_reports_rejected_items_and_their_folder(self, shell: Shell) -> None:
+    def test_status_shows_the_folder_of_rejected_items(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         answer = {"status": 422, "told": "The receiver finds a field wrong (422)."}
@@ -146,7 +146,7 @@ class TestStatus:
         assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
         assert "No receiver is configured" in told
 
-    def test_an_invalid_address_of_the_receiver_is_reported_with_its_variable(
+    def test_an_error_about_the_receivers_address_mentions_the_environment_variable(
         self, shell: Shell
     ) -> None:
         name_receiver(shell, "memory.example")
@@ -176,7 +176,7 @@ class TestDoctor:
         found = json.loads(shell.run("doctor", "--json").out)
         return {check["name"]: check for check in found}
 
-    def test_doctor_reports_forwarding_as_off_without_a_receiver(self, shell: Shell) -> None:
+    def test_doctor_reports_that_forwarding_is_off_without_a_receiver(self, shell: Shell) -> None:
         checks = self.look(shell)
 
         assert checks["forwarding"]["told"] == "off: nothing leaves this machine"
@@ -190,7 +190,7 @@ class TestDoctor:
             ("http://128.0.0.1", KEY, "the key"),
         ],
     )
-    def test_plain_http_to_another_machine_is_a_warning(
+    def test_doctor_warns_about_plain_http_to_another_machine(
         self, shell: Shell, url: str, key: str, words: str
     ) -> None:
         name_receiver(shell, url, key)
@@ -204,12 +204,12 @@ class TestDoctor:
         "url",
         ["https://memory.example", "http://localhost:8002", "http://127.1.2.3", "http://[::1]:1"],
     )
-    def test_tls_and_addresses_of_this_machine_are_ok(self, shell: Shell, url: str) -> None:
+    def test_doctor_accepts_https_and_local_receivers(self, shell: Shell, url: str) -> None:
         name_receiver(shell, url, KEY)
 
         assert self.look(shell)["forwarding"]["state"] == "ok"
 
-    def test_an_unreachable_receiver_is_a_warning_with_a_remedy(self, shell: Shell) -> None:
+    def test_doctor_warns_about_an_unreachable_receiver(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         well = self.look(shell)["forwarded"]
@@ -220,7 +220,7 @@ class TestDoctor:
         assert ill["state"] == "warning" and "Nothing listens" in ill["told"]
         assert "Start the receiver." in ill["remedy"]
 
-    def test_items_dropped_from_a_full_spool_are_a_warning(self, shell: Shell) -> None:
+    def test_doctor_warns_about_items_dropped_from_a_full_spool(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         spool.count_dropped(str(shell.memory))

@@ -61,12 +61,12 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
     return terminal.exitstatus, screen
 
 
-def test_every_command_in_the_guide_is_tested_here_or_with_the_real_client() -> None:
+def test_every_command_in_the_guide_is_tested_in_this_file_or_with_the_real_client() -> None:
     assert len(FROM_THE_FOLDER) == 13
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 
-def test_the_commands_in_the_guide_work_in_their_order(reader: Shell) -> None:
+def test_the_commands_of_the_guide_succeed_in_the_order_given(reader: Shell) -> None:
     screens: dict[str, str] = {}
     for command in FROM_THE_FOLDER:
         folder = reader.project if "--settings project" in command else ROOT
@@ -88,7 +88,7 @@ def test_the_commands_in_the_guide_work_in_their_order(reader: Shell) -> None:
     assert "SessionStart" in settings["hooks"]
 
 
-def test_setup_finds_manually_added_hooks(reader: Shell) -> None:
+def test_setup_recognises_hooks_that_the_user_added_by_hand(reader: Shell) -> None:
     (printing,) = (command for command in COMMANDS if command.startswith("sed "))
     settings = reader.user_home / ".claude" / "settings.json"
     typed(reader, f"{printing} > {settings}", ROOT)

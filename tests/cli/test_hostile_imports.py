@@ -50,7 +50,7 @@ def test_importing_an_invalid_file_fails_with_one_line_naming_the_file(
     assert "docs/import.md" in done.err or "Export it again" in done.err
 
 
-def test_deeply_nested_data_in_a_page_does_not_crash_the_import(shell: Shell) -> None:
+def test_deeply_nested_json_in_a_markdown_page_does_not_crash_the_import(shell: Shell) -> None:
     shell.remember("Use Redis for sessions")
     shell.run("export", "--markdown", "notes")
     [page] = [path for path in (shell.project / "notes").glob("*.md") if path.name != "user.md"]
@@ -60,13 +60,13 @@ def test_deeply_nested_data_in_a_page_does_not_crash_the_import(shell: Shell) ->
     assert "Traceback" not in done.err and done.status in (0, 1, 2)
 
 
-def test_a_foreign_database_with_blobs_as_texts_is_imported(shell: Shell) -> None:
+def test_a_claude_mem_database_with_blobs_in_text_columns_is_imported(shell: Shell) -> None:
     path = foreign(shell.project / "claude-mem.db", "x'00ff'", "x'89504e47'", f"'{DEEP}'")
     done = shell.run("import", str(path), "--all")
     assert done.status == 0, done.err
 
 
-def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
+def test_a_row_over_the_size_limit_fails_the_import_and_the_error_names_the_file(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "MAX_ROW_BYTES", 1000)
@@ -75,7 +75,7 @@ def test_a_row_over_the_size_limit_is_an_error_that_names_the_file(
     assert done.status == 2 and str(path) in done.err and len(done.err.splitlines()) == 1
 
 
-def test_a_line_over_the_size_limit_is_skipped_and_the_others_are_imported(
+def test_a_line_over_the_size_limit_is_skipped_and_other_lines_are_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchange, "MAX_LINE_BYTES", 1000)

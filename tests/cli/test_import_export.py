@@ -25,7 +25,7 @@ def source(shell: Shell) -> Path:
     return path
 
 
-def test_a_graph_is_imported_and_exported_byte_for_byte(shell: Shell, source: Path) -> None:
+def test_exporting_an_imported_graph_gives_the_same_bytes(shell: Shell, source: Path) -> None:
     done = shell.run("import", "memory.jsonl")
 
     assert (done.status, done.err) == (0, "")
@@ -40,7 +40,7 @@ def test_recall_finds_imported_observations(shell: Shell, source: Path) -> None:
     assert "likes 🍵" in shell.run("recall", "Zoë").out
 
 
-def test_standard_input_is_imported(shell: Shell) -> None:
+def test_a_graph_can_be_imported_from_standard_input(shell: Shell) -> None:
     done = shell.run("import", "-", "--json", stdin=GRAPH + "\nnull\n")
 
     assert (done.json["entities"], done.json["relations"]) == (2, 1)
@@ -49,7 +49,7 @@ def test_standard_input_is_imported(shell: Shell) -> None:
     assert kept["file"] == "standard input"
 
 
-def test_invalid_lines_are_listed_with_their_numbers(shell: Shell, source: Path) -> None:
+def test_import_lists_the_numbers_of_invalid_lines(shell: Shell, source: Path) -> None:
     source.write_text("{torn\n" + GRAPH + "\nnull\n", "utf-8")
 
     done = shell.run("import", "memory.jsonl")
@@ -60,7 +60,7 @@ def test_invalid_lines_are_listed_with_their_numbers(shell: Shell, source: Path)
     assert "line 5: it is not an object" in done.err
 
 
-def test_import_reports_name_variants_and_unknown_records(shell: Shell, source: Path) -> None:
+def test_import_reports_similar_names_and_unknown_record_types(shell: Shell, source: Path) -> None:
     rows = [
         {"type": "entity", "name": "API", "entityType": "t", "observations": []},
         {"type": "relation", "from": "API", "to": "nobody", "relationType": "knows"},
@@ -83,7 +83,7 @@ def test_importing_a_file_without_a_valid_line_fails(shell: Shell, source: Path)
     assert done.status == 2 and len(done.err.splitlines()) == 1
 
 
-def test_import_of_a_missing_file_or_a_folder_is_explained(shell: Shell) -> None:
+def test_importing_a_missing_file_or_a_folder_fails_with_an_explanation(shell: Shell) -> None:
     missing, folder = shell.run("import", "none.jsonl"), shell.run("import", ".")
 
     assert (missing.status, folder.status) == (3, 2)
@@ -141,7 +141,7 @@ def test_export_to_an_invalid_path_is_refused(shell: Shell, target: str) -> None
     assert not (shell.project / "none").exists()
 
 
-def test_export_to_standard_output_refuses_the_option_json(shell: Shell) -> None:
+def test_the_option_json_is_refused_for_an_export_to_standard_output(shell: Shell) -> None:
     assert shell.run("export", "--json").status == 2
 
 
@@ -158,7 +158,7 @@ def test_export_of_a_damaged_memory_writes_nothing(shell: Shell, source: Path) -
     assert not (shell.project / "copy.jsonl").exists()
 
 
-def test_an_unrelated_file_is_refused_and_not_copied(shell: Shell) -> None:
+def test_importing_an_unrelated_file_is_refused_and_copies_no_lines(shell: Shell) -> None:
     wrong = shell.project / "settings.json"
     wrong.write_text('{\n  "theme": "dark"\n}\n', "utf-8")
 

@@ -57,7 +57,7 @@ def worked_in(shell: Shell, folder: Path) -> Path:
     return folder
 
 
-def test_a_dry_run_lists_what_an_import_leaves_out_and_the_import_can_be_undone(
+def test_a_dry_run_lists_the_memories_left_out_and_an_import_can_be_undone(
     shell: Shell, database: Path
 ) -> None:
     before = shell.run("import", str(database), "--dry-run")
@@ -104,7 +104,7 @@ def test_a_forgotten_memory_is_not_imported_again(shell: Shell, database: Path) 
     assert {left["reason"] for left in one["left_out"]} >= {"forgotten earlier"}
 
 
-def test_import_without_a_path_lists_the_sources_found_here(shell: Shell, database: Path) -> None:
+def test_import_without_a_path_lists_importable_sources(shell: Shell, database: Path) -> None:
     (shell.project / "AGENTS.md").write_text("- Run the tests before each commit\n")
 
     done = shell.run("import")
@@ -116,14 +116,14 @@ def test_import_without_a_path_lists_the_sources_found_here(shell: Shell, databa
     assert "Redis" not in shell.run("recall", "queue").out
 
 
-def test_import_reports_that_no_sources_were_found(shell: Shell) -> None:
+def test_import_without_a_path_reports_that_nothing_importable_was_found(shell: Shell) -> None:
     done = shell.run("import")
 
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("Nothing to import for shop was found")
 
 
-def test_option_all_imports_each_project_into_its_own_memory(shell: Shell, database: Path) -> None:
+def test_import_all_stores_each_project_in_its_own_memory(shell: Shell, database: Path) -> None:
     blog = worked_in(shell, shell.project.parent / "blog")
 
     one = imported(shell.run("import", str(database), "--all", "--json"))
@@ -137,7 +137,7 @@ def test_option_all_imports_each_project_into_its_own_memory(shell: Shell, datab
     assert "blog: 1 change taken back." in back
 
 
-def test_a_project_name_that_is_not_unique_needs_confirmation(shell: Shell, database: Path) -> None:
+def test_importing_for_an_ambiguous_project_needs_option_yes(shell: Shell, database: Path) -> None:
     other = worked_in(shell, shell.project.parent / "b" / "shop")
 
     looked = shell.run("import", str(database), "--dry-run")
@@ -164,7 +164,7 @@ def test_imported_instructions_show_their_file_and_line(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "words", [("--undo", "x"), ("memory.jsonl", "CLAUDE.md"), ("memory.jsonl", "--dry-run")]
 )
-def test_import_refuses_unsuitable_options(shell: Shell, words: tuple[str, ...]) -> None:
+def test_import_refuses_conflicting_arguments(shell: Shell, words: tuple[str, ...]) -> None:
     (shell.project / "CLAUDE.md").write_text("- Tabs\n")
     (shell.project / "memory.jsonl").write_text("{}\n")
 
@@ -209,7 +209,7 @@ def test_undo_reports_the_number_of_changes_of_a_large_import(shell: Shell) -> N
     assert "Service 7" in shell.run("recall", "Service 7 port").out
 
 
-def test_rules_of_a_file_are_confirmed_with_the_command_that_import_prints(
+def test_import_prints_a_command_that_confirms_all_rules_of_the_file(
     shell: Shell,
 ) -> None:
     (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n- Never push to main\n")

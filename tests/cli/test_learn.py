@@ -27,7 +27,7 @@ def machine(tmp_path: Path, shell: Shell) -> Machine:
     return found
 
 
-def test_the_preview_counts_sessions_and_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_learn_preview_counts_sessions_and_changes_nothing(shell: Shell, machine: Machine) -> None:
     done = shell.run("learn")
 
     assert done.status == 0
@@ -40,7 +40,7 @@ def test_the_preview_counts_sessions_and_changes_nothing(shell: Shell, machine: 
     assert not list(shell.memory.glob("projects/*"))
 
 
-def test_recall_finds_past_sessions_after_a_run(shell: Shell, machine: Machine) -> None:
+def test_recall_finds_past_sessions_after_learn_has_run(shell: Shell, machine: Machine) -> None:
     done = shell.run("learn", "--run", "--json")
 
     assert done.status == 0, done.err
@@ -53,7 +53,7 @@ def test_recall_finds_past_sessions_after_a_run(shell: Shell, machine: Machine) 
     assert shell.run("learn", "--json").json["to_read"] == 0
 
 
-def test_learn_folder_remembers_the_path_of_a_moved_folder(shell: Shell, machine: Machine) -> None:
+def test_learn_saves_the_new_path_of_a_moved_folder(shell: Shell, machine: Machine) -> None:
     (machine.folder / "here").mkdir()
     stated = f"{machine.folder}/gone={machine.folder}/here"
 
@@ -65,7 +65,7 @@ def test_learn_folder_remembers_the_path_of_a_moved_folder(shell: Shell, machine
     assert shell.run("learn", "--run").out.strip() == "Nothing to read: memory has all sessions."
 
 
-def test_learn_undo_reverts_a_run(shell: Shell, machine: Machine) -> None:
+def test_learn_undo_reverts_the_last_run_of_learn(shell: Shell, machine: Machine) -> None:
     shell.run("learn", "--run")
 
     done = shell.run("learn", "--undo")
@@ -86,7 +86,7 @@ def test_learn_here_reads_only_the_sessions_of_this_project(shell: Shell, machin
     assert shell.run("learn", "--json").json["to_read"] == 1
 
 
-def test_learn_asks_in_a_terminal_and_no_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_declining_the_question_of_learn_changes_nothing(shell: Shell, machine: Machine) -> None:
     terminal = start(shell, "learn")
     terminal.expect("Read them now")
     terminal.sendline("n")
@@ -106,7 +106,7 @@ def test_learn_refuses_to_run_in_ci_or_while_memory_is_off(shell: Shell, machine
     assert done.status == 1 and "switched off" in done.err
 
 
-def test_the_size_of_condensed_sessions_is_shown_first(shell: Shell, machine: Machine) -> None:
+def test_condensed_sessions_begin_with_their_total_size(shell: Shell, machine: Machine) -> None:
     shell.run("learn", "--run")
 
     assert "2 sessions of shop: in condensed form about" in (
@@ -119,7 +119,7 @@ def test_the_size_of_condensed_sessions_is_shown_first(shell: Shell, machine: Ma
     assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
 
 
-def test_condensed_sessions_respect_isolated_domains(shell: Shell, machine: Machine) -> None:
+def test_condensed_sessions_do_not_cross_isolated_domains(shell: Shell, machine: Machine) -> None:
     legal = shell.project / "legal"
     legal.mkdir()
     machine.session(legal, "Write the contract with Acme.", "Done.")
@@ -138,7 +138,7 @@ def test_condensed_sessions_respect_isolated_domains(shell: Shell, machine: Mach
     assert "Acme" in limited.out and ASKED not in limited.out
 
 
-def test_status_shows_which_transcripts_memory_has_read(shell: Shell, machine: Machine) -> None:
+def test_status_counts_read_and_unread_transcripts(shell: Shell, machine: Machine) -> None:
     before = shell.run("status")
     assert "no session of Claude Code from before the installation is read yet" in before.out
     assert "not read: 2 sessions of shop" in before.out
@@ -184,7 +184,7 @@ def test_learn_reports_that_there_are_no_sessions(shell: Shell) -> None:
     assert "transcript" not in shell.run("status").out
 
 
-def test_undo_reverts_one_learned_change_or_the_whole_run_of_the_project(
+def test_undo_reverts_one_learned_change_or_the_projects_whole_learn_run(
     shell: Shell, machine: Machine
 ) -> None:
     noted = "Done.\n\nNoted fact: The shop's totals are in cents."
@@ -224,7 +224,7 @@ def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
     return {"mock": words["DATABASE"], "pnpm": words["sessions)"], "vendored": words["files."]}
 
 
-def test_proposals_of_several_projects_are_accepted_edited_and_dropped_at_once(
+def test_one_command_accepts_edits_and_drops_proposals_of_several_projects(
     shell: Shell, machine: Machine
 ) -> None:
     ids = proposed(shell, machine)
@@ -245,7 +245,7 @@ def test_proposals_of_several_projects_are_accepted_edited_and_dropped_at_once(
     assert "of what you said" not in shell.run("learn").out
 
 
-def test_undo_of_a_run_keeps_accepted_proposals(shell: Shell, machine: Machine) -> None:
+def test_undoing_a_learn_run_keeps_accepted_proposals(shell: Shell, machine: Machine) -> None:
     ids = proposed(shell, machine)
     words = "Never use the mock database"
     shell.run("learn", "--accept", f"{ids['mock']}={words}", "--accept", ids["pnpm"])
@@ -259,7 +259,7 @@ def test_undo_of_a_run_keeps_accepted_proposals(shell: Shell, machine: Machine) 
     assert shell.run("recall", "semicolons").status == 3
 
 
-def test_status_shows_no_date_while_the_oldest_session_is_unread(
+def test_status_shows_no_start_date_while_the_oldest_session_is_unread(
     shell: Shell, machine: Machine
 ) -> None:
     shell.run("learn", "--run")
@@ -270,7 +270,7 @@ def test_status_shows_no_date_while_the_oldest_session_is_unread(
     assert "memory has 2 of " in told and "1970" not in told
 
 
-def test_a_project_without_proposals_shows_those_of_all_others(
+def test_learn_in_a_project_without_proposals_shows_proposals_of_other_projects(
     shell: Shell, machine: Machine
 ) -> None:
     proposed(shell, machine)
@@ -282,7 +282,7 @@ def test_a_project_without_proposals_shows_those_of_all_others(
     assert "more in other projects" not in told
 
 
-def test_an_unknown_or_repeated_proposal_is_refused_and_nothing_is_decided(
+def test_an_unknown_or_repeated_proposal_id_is_refused_and_changes_nothing(
     shell: Shell, machine: Machine
 ) -> None:
     ids = proposed(shell, machine)
@@ -308,7 +308,7 @@ def test_proposals_of_an_isolated_domain_are_shown_only_inside_it(
     assert "Acme" in run_here(("candidates",), shell.environ, legal).out
 
 
-def test_sessions_too_old_to_be_stored_are_not_reported_as_in_memory(shell: Shell) -> None:
+def test_learn_does_not_claim_to_have_stored_sessions_that_are_too_old(shell: Shell) -> None:
     machine = Machine(shell.user_home.parent)
     machine.session(shell.project, ASKED, ANSWER, days_ago=200)
 
@@ -319,7 +319,7 @@ def test_sessions_too_old_to_be_stored_are_not_reported_as_in_memory(shell: Shel
     assert "Memory has" not in done.out
 
 
-def test_a_run_without_a_terminal_prints_its_plan_and_its_progress(
+def test_learn_run_without_a_terminal_prints_its_plan_and_its_progress(
     shell: Shell, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(show, "LINE_EVERY_S", 0.0)

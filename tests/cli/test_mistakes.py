@@ -166,7 +166,7 @@ def test_an_unknown_item_is_reported_with_a_remedy(shell: Shell, words: tuple[st
     ("typed", "meant"),
     [("rember", "remember"), ("recal", "recall"), ("statsu", "status"), ("uninstal", "uninstall")],
 )
-def test_an_unknown_command_is_answered_with_the_nearest_command(
+def test_the_error_for_an_unknown_command_suggests_the_nearest_command(
     shell: Shell, typed: str, meant: str
 ) -> None:
     done = shell.run(typed, "x")
@@ -175,7 +175,7 @@ def test_an_unknown_command_is_answered_with_the_nearest_command(
     assert f"Did you mean '{meant}'" in done.err
 
 
-def test_an_unknown_option_is_answered_with_the_nearest_option(shell: Shell) -> None:
+def test_the_error_for_an_unknown_option_suggests_the_nearest_option(shell: Shell) -> None:
     done = shell.run("recall", "--limt", "3")
 
     helps(done, 2)
@@ -221,7 +221,7 @@ def test_every_command_reports_an_invalid_config_file(shell: Shell, name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_survives_a_damaged_database(shell: Shell, name: str) -> None:
+def test_no_command_shows_a_traceback_for_a_damaged_database(shell: Shell, name: str) -> None:
     fill(shell)
     for path in (shell.database, shell.memory / "user.db"):
         path.write_bytes(b"no database " * 400)
@@ -274,7 +274,7 @@ def folder_is_gone(shell: Shell) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_reports_a_home_that_is_a_file(shell: Shell, name: str) -> None:
+def test_every_command_reports_that_its_home_folder_is_a_file(shell: Shell, name: str) -> None:
     shell.memory.parent.mkdir(parents=True)
     shell.memory.write_text("a file", "utf-8")
 
@@ -297,7 +297,7 @@ def test_every_command_reports_a_home_that_is_a_file(shell: Shell, name: str) ->
     ],
 )
 @pytest.mark.parametrize("name", SOME)
-def test_commands_report_a_wrong_file_or_folder_without_a_traceback(
+def test_commands_show_no_traceback_for_a_missing_or_unusable_folder(
     shell: Shell, name: str, wrong: Callable[[Shell], dict[str, str]]
 ) -> None:
     variables = wrong(shell)
@@ -335,7 +335,7 @@ def test_closed_standard_output_is_reported_as_an_error(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("words", [("export",), ("pin", "--help")])
-def test_a_full_device_as_output_is_reported(shell: Shell, words: tuple[str, ...]) -> None:
+def test_writing_output_to_a_full_device_is_reported(shell: Shell, words: tuple[str, ...]) -> None:
     fill(shell)
 
     done = raw(shell, ">/dev/full", *words)
@@ -344,7 +344,7 @@ def test_a_full_device_as_output_is_reported(shell: Shell, words: tuple[str, ...
     assert "No space left on device." in done.err
 
 
-def test_a_command_that_asks_survives_closed_standard_input(shell: Shell) -> None:
+def test_an_interactive_command_with_closed_stdin_causes_no_traceback(shell: Shell) -> None:
     done = raw(shell, "<&-", *words_of("setup"))
 
     assert "Traceback" not in done.err + done.out
@@ -363,12 +363,12 @@ def test_commands_that_read_input_report_closed_or_binary_input(
     assert all(line.startswith("memory-fabric: ") for line in noise.err.splitlines())
 
 
-def test_closed_standard_error_keeps_the_exit_code(shell: Shell) -> None:
+def test_closed_standard_error_does_not_change_the_exit_code(shell: Shell) -> None:
     assert raw(shell, "2>&-", "recall", "--limit", "many").status == 2
 
 
 @pytest.mark.parametrize("name", ["recall", "why", "forget", "history", "remember", "import"])
-def test_every_command_survives_arguments_that_are_not_utf_8(shell: Shell, name: str) -> None:
+def test_no_command_crashes_on_arguments_that_are_not_utf_8(shell: Shell, name: str) -> None:
     word = b"caf\xff\xfe because"
     is_own_process = name == "remember"
 
@@ -379,7 +379,7 @@ def test_every_command_survives_arguments_that_are_not_utf_8(shell: Shell, name:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_recall_prints_text_that_the_encoding_cannot_show(shell: Shell, encoding: str) -> None:
+def test_recall_prints_characters_that_the_encoding_lacks(shell: Shell, encoding: str) -> None:
     shell.remember("Use 東京 as the region because ñandú")
 
     done = raw(shell, "", "recall", "region", PYTHONIOENCODING=encoding)
@@ -479,7 +479,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-def test_warnings_of_packages_do_not_reach_the_user(shell: Shell, tmp_path: Path) -> None:
+def test_warnings_of_python_packages_are_hidden_from_the_user(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(WARNS, "utf-8")
     path = f"{tmp_path}:{shell.environ['PYTHONPATH']}"
 

@@ -7,7 +7,7 @@ import stat
 from cli.shell import Shell
 
 
-def test_pages_can_be_exported_edited_imported_and_undone(shell: Shell) -> None:
+def test_markdown_pages_can_be_exported_edited_imported_and_undone(shell: Shell) -> None:
     shell.remember("--type", "rule", "Use tabs, not spaces")
     shell.remember("--scope", "user", "I prefer short answers")
 
@@ -36,7 +36,7 @@ def test_pages_can_be_exported_edited_imported_and_undone(shell: Shell) -> None:
     assert "Use tabs, not spaces" in shell.run("recall", "spaces").out
 
 
-def test_importing_a_page_from_another_home_explains_the_option_mine(shell: Shell) -> None:
+def test_importing_a_page_into_another_home_explains_the_option_mine(shell: Shell) -> None:
     shell.remember("--type", "rule", "Use tabs, not spaces")
     shell.run("export", "--markdown", "pages")
     home = str(shell.user_home / "other")
@@ -50,7 +50,7 @@ def test_importing_a_page_from_another_home_explains_the_option_mine(shell: Shel
     assert "tabs" in shell.run("load", MEMORY_FABRIC_HOME=home).out
 
 
-def test_invalid_use_of_pages_is_reported_in_one_line(shell: Shell) -> None:
+def test_an_invalid_page_import_or_export_is_reported_in_one_line(shell: Shell) -> None:
     (shell.project / "torn.md").write_bytes(b"<!-- memory-fabric page 1 of x -->\n\xff")
     (shell.project / "file").write_text("")
 
@@ -63,7 +63,7 @@ def test_invalid_use_of_pages_is_reported_in_one_line(shell: Shell) -> None:
         assert (done.status, len(done.err.splitlines())) == (2, 1), words
 
 
-def test_export_of_an_empty_memory_writes_no_page(shell: Shell) -> None:
+def test_exporting_an_empty_memory_writes_no_markdown_page(shell: Shell) -> None:
     done = shell.run("export", "--markdown", "pages")
 
     assert done.out == "Nothing is remembered yet; no page was written.\n"

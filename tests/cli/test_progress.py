@@ -140,7 +140,7 @@ def test_a_progress_bar_does_not_change_the_bytes_of_an_export(shell: Shell) -> 
     assert output == (shell.project / "few.jsonl").read_bytes() + b"\n"
 
 
-def test_a_backup_with_progress_reports_is_sound(shell: Shell) -> None:
+def test_a_backup_that_reports_its_progress_creates_a_sound_copy(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
     told: list[tuple[int, int]] = []
 

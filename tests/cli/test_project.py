@@ -71,7 +71,7 @@ def web(shell: Shell) -> Shell:
     return other
 
 
-def test_list_shows_the_folders_and_contents_of_each_project(shell: Shell, web: Shell) -> None:
+def test_project_list_shows_folders_and_contents_of_each_project(shell: Shell, web: Shell) -> None:
     found = {p["name"]: p for p in web.run("project", "list", "--json").json}
 
     assert set(found) == {"shop", "web"}
@@ -81,7 +81,7 @@ def test_list_shows_the_folders_and_contents_of_each_project(shell: Shell, web: 
     assert str(shell.project) in web.run("project", "list").out
 
 
-def test_link_shows_its_plan_and_changes_nothing_without_yes(shell: Shell, web: Shell) -> None:
+def test_project_link_without_yes_only_shows_its_plan(shell: Shell, web: Shell) -> None:
     before = registry(shell)
 
     refused = web.run("project", "link", str(shell.project))
@@ -94,7 +94,7 @@ def test_link_shows_its_plan_and_changes_nothing_without_yes(shell: Shell, web: 
 
 
 @pytest.mark.parametrize("by", ["id", "key", "path", "name"])
-def test_link_accepts_an_id_key_folder_or_name(shell: Shell, web: Shell, by: str) -> None:
+def test_project_link_accepts_an_id_key_folder_or_name(shell: Shell, web: Shell, by: str) -> None:
     shop = this(shell)
     wanted = {"id": shop["id"], "key": shop["keys"][0], "path": "../shop", "name": "shop"}[by]
 
@@ -104,7 +104,7 @@ def test_link_accepts_an_id_key_folder_or_name(shell: Shell, web: Shell, by: str
     assert this(web)["id"] == shop["id"]
 
 
-def test_link_copies_the_memory_of_a_projects_last_folder_and_undo_removes_the_copy(
+def test_linking_a_projects_last_folder_copies_its_memory_and_undo_removes_the_copy(
     shell: Shell, web: Shell
 ) -> None:
     shop, was = this(shell), this(web)
@@ -127,7 +127,7 @@ def test_link_copies_the_memory_of_a_projects_last_folder_and_undo_removes_the_c
     assert web.run("check").status == 0 and shell.run("check").status == 0
 
 
-def test_memories_copied_by_link_keep_their_time_and_author(shell: Shell, web: Shell) -> None:
+def test_memories_copied_by_project_link_keep_time_and_author(shell: Shell, web: Shell) -> None:
     web.run("import", "-", stdin='{"type":"entity","name":"Zoë","entityType":"person",'
             '"observations":["likes tea"]}')  # fmt: skip
     before = web.run("why", "Zoë", "--json").json
@@ -137,7 +137,7 @@ def test_memories_copied_by_link_keep_their_time_and_author(shell: Shell, web: S
     assert shell.run("why", "Zoë", "--json").json == before
 
 
-def test_link_copies_no_memory_while_another_folder_remains(shell: Shell) -> None:
+def test_project_link_copies_nothing_while_the_old_project_has_a_folder_left(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     third = beside(shell, "third")
@@ -152,7 +152,7 @@ def test_link_copies_no_memory_while_another_folder_remains(shell: Shell) -> Non
     assert recalled(shell, "pagination") == [DECISION]
 
 
-def test_split_gives_a_clone_its_own_project_and_undo_reverts_it(shell: Shell) -> None:
+def test_project_split_gives_a_clone_its_own_project_and_can_be_undone(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     shell.remember(DECISION)
@@ -167,7 +167,7 @@ def test_split_gives_a_clone_its_own_project_and_undo_reverts_it(shell: Shell) -
     assert this(clone)["id"] == shared
 
 
-def test_the_assignment_of_folders_survives_a_lost_registry(shell: Shell) -> None:
+def test_folders_keep_their_projects_after_the_registry_is_lost(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     clone.run("project", "split", "--yes")
@@ -178,7 +178,7 @@ def test_the_assignment_of_folders_survives_a_lost_registry(shell: Shell) -> Non
     assert (this(clone)["id"], this(shell)["id"]) == (own, shared)
 
 
-def test_link_resolves_a_conflict_of_keys_either_way(shell: Shell) -> None:
+def test_project_link_resolves_a_key_conflict_in_favour_of_either_project(shell: Shell) -> None:
     give_remote(shell, "acme")
     first, clone = this(shell)["id"], beside(shell, "clone")
     second = this(clone)["id"]
@@ -194,7 +194,7 @@ def test_link_resolves_a_conflict_of_keys_either_way(shell: Shell) -> None:
     assert (this(clone)["id"], this(clone)["others"]) == (first, [])
 
 
-def test_split_of_the_only_folder_starts_an_empty_project_and_undo_restores_it(
+def test_splitting_the_only_folder_starts_an_empty_project_and_can_be_undone(
     shell: Shell,
 ) -> None:
     shell.remember(DECISION)
@@ -230,7 +230,7 @@ def test_an_invalid_project_command_prints_one_line_and_changes_nothing(
     assert registry(shell) == before
 
 
-def test_link_asks_at_a_terminal_and_no_changes_nothing(shell: Shell, web: Shell) -> None:
+def test_declining_the_question_of_project_link_changes_nothing(shell: Shell, web: Shell) -> None:
     before = registry(shell)
     terminal = start(web, "project", "link", "shop")
     terminal.expect("Assign this folder to shop")
@@ -242,7 +242,7 @@ def test_link_asks_at_a_terminal_and_no_changes_nothing(shell: Shell, web: Shell
     assert registry(shell) == before
 
 
-def test_repeated_undo_reverts_one_assignment_after_another(shell: Shell) -> None:
+def test_each_project_undo_reverts_the_previous_project_assignment(shell: Shell) -> None:
     shell.remember(DECISION)
     own = this(shell)["id"]
     ids = [own]
@@ -262,7 +262,7 @@ def test_repeated_undo_reverts_one_assignment_after_another(shell: Shell) -> Non
     assert last.status == 3
 
 
-def test_an_invalid_registry_is_rebuilt_from_the_projects_cards(shell: Shell, web: Shell) -> None:
+def test_an_invalid_registry_is_rebuilt_from_project_card_files(shell: Shell, web: Shell) -> None:
     shell.run("project", "link", str(web.project), "--yes")
     both = this(shell)["id"]
     (shell.memory / "registry.json").write_text('{"keys": {"a": 1}}', "utf-8")
@@ -281,7 +281,7 @@ def test_an_invalid_registry_is_rebuilt_from_the_projects_cards(shell: Shell, we
         {"old": "shop-1", "keys": {}, "settled": 3},
     ],
 )
-def test_undo_ignores_invalid_notes_in_the_registry(
+def test_project_undo_ignores_invalid_undo_entries_in_the_registry(
     shell: Shell, web: Shell, note: dict[str, Any]
 ) -> None:
     shell.run("project", "link", str(web.project), "--yes")
@@ -298,7 +298,7 @@ def test_undo_ignores_invalid_notes_in_the_registry(
     assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
 
 
-def test_a_failed_link_to_a_locked_project_is_not_retried_later(shell: Shell, web: Shell) -> None:
+def test_a_link_that_failed_on_a_locked_project_is_not_retried(shell: Shell, web: Shell) -> None:
     database = shell.memory / "projects" / this(web)["id"] / "graph.db"
     own = this(shell)["id"]
     connection = sqlite3.connect(database)
@@ -314,7 +314,7 @@ def test_a_failed_link_to_a_locked_project_is_not_retried_later(shell: Shell, we
     assert recalled(web) == [OTHER]
 
 
-def test_memories_stored_during_a_link_are_copied_too(shell: Shell, web: Shell) -> None:
+def test_memories_stored_while_project_link_runs_are_also_copied(shell: Shell, web: Shell) -> None:
     settings = read_settings(
         {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
     )
@@ -350,7 +350,7 @@ def test_a_running_server_writes_to_the_newly_linked_project(shell: Shell, web: 
     assert "Late" in web.run("recall", "Late").out
 
 
-def test_a_moved_folder_does_not_change_the_registry(shell: Shell, web: Shell) -> None:
+def test_moving_a_project_folder_does_not_change_the_registry(shell: Shell, web: Shell) -> None:
     settings = read_settings(
         {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
     )

@@ -52,7 +52,7 @@ def old(shell: Shell) -> Shell:
     return shell
 
 
-def test_the_command_stale_exits_3_without_results_and_shows_the_age_limits(shell: Shell) -> None:
+def test_stale_without_results_exits_with_code_3_and_shows_the_age_limits(shell: Shell) -> None:
     shell.remember(DECISION)
 
     done = shell.run("stale")
@@ -62,7 +62,7 @@ def test_the_command_stale_exits_3_without_results_and_shows_the_age_limits(shel
     assert shell.run("stale", "--json").json["stale"] == []
 
 
-def test_br_10_the_report_shows_type_age_last_observation_and_id(old: Shell) -> None:
+def test_br_10_stale_shows_type_age_last_observation_and_id_of_a_memory(old: Shell) -> None:
     done = old.run("stale", "--type", "decision")
     found = old.run("stale", "--type", "decision", "--json").json["stale"][0]
 
@@ -77,7 +77,7 @@ def test_br_10_the_report_shows_type_age_last_observation_and_id(old: Shell) -> 
     ("kind", "limit"),
     [("technology", 120), ("pattern", 180), ("preference", 365), ("component", 90)],
 )
-def test_br_10_an_entity_becomes_stale_after_the_limit_of_its_type(
+def test_br_10_an_entity_becomes_stale_after_the_age_limit_of_its_type(
     shell: Shell, kind: str, limit: int
 ) -> None:
     create(shell, entity("it", kind, "once said"))
@@ -119,14 +119,14 @@ def test_a_new_observation_resets_the_age_of_an_entity(shell: Shell) -> None:
     assert shell.run("stale").status == 3
 
 
-def test_entities_of_a_current_record_are_not_stale(shell: Shell) -> None:
+def test_entities_mentioned_by_a_current_record_are_not_stale(shell: Shell) -> None:
     shell.remember("--type", "preference", DECISION)
     age(shell.database, 100)
 
     assert shell.run("stale").status == 3
 
 
-def test_older_than_and_limit_restrict_the_report_to_the_oldest(shell: Shell) -> None:
+def test_options_older_than_and_limit_restrict_the_list_of_stale_memories(shell: Shell) -> None:
     create(shell, entity("older", "pattern", "x"))
     age(shell.database, 10)
     create(shell, entity("younger", "pattern", "y"))
@@ -166,7 +166,7 @@ def undo_named_in(shell: Shell, told: dict[str, Any]) -> Done:
     return shell.run(*words)
 
 
-def test_one_undo_restores_pruned_memories_of_both_databases_byte_for_byte(old: Shell) -> None:
+def test_one_undo_restores_all_pruned_project_and_user_memories_byte_for_byte(old: Shell) -> None:
     old.remember("--scope", "user", PREFERENCE)
     create(old, *(entity(f"part-{n}", "component", "x", "y") for n in range(450)))
     create(old, '{"type":"relation","from":"part-1","to":"part-449","relationType":"uses"}')
@@ -199,7 +199,7 @@ def test_undoing_the_undo_of_a_prune_prunes_again(old: Shell) -> None:
     assert old.run("recall", "tabs over spaces").status == 3
 
 
-def test_prune_with_a_name_removes_only_that_entity(old: Shell) -> None:
+def test_prune_with_an_entity_name_removes_only_that_entity(old: Shell) -> None:
     create(old, entity("left", "component", "x"), entity("right", "component", "y"))
     age(old.database, 100)
 
@@ -222,7 +222,7 @@ def test_prune_refuses_a_name_that_is_unknown_or_not_stale(old: Shell, name: str
 
 
 @pytest.mark.parametrize("answer", ["n", "", "\x03"], ids=["no", "enter", "ctrl-c"])
-def test_prune_changes_nothing_without_a_yes_at_the_terminal(old: Shell, answer: str) -> None:
+def test_prune_changes_nothing_unless_the_user_answers_yes(old: Shell, answer: str) -> None:
     before = old.run("export").out
     terminal = start(old, "prune")
     terminal.expect("from memory")
@@ -265,7 +265,7 @@ def test_prune_keeps_an_entity_that_changed_while_the_user_was_asked(shell: Shel
     assert '"api"' in shell.run("export").out and '"spa"' not in shell.run("export").out
 
 
-def test_a_failed_prune_of_a_locked_database_is_not_retried_later(old: Shell) -> None:
+def test_pruning_a_locked_database_fails_and_is_not_retried_later(old: Shell) -> None:
     connection = sqlite3.connect(old.database)
     connection.execute("BEGIN IMMEDIATE")
 

@@ -81,7 +81,7 @@ def test_the_queue_lists_waiting_texts_and_failed_texts_with_their_errors(
     assert list(listed(shell, "--limit", "1")) == [broken]
 
 
-def test_work_once_processes_waiting_texts_and_done_lists_them(
+def test_queue_work_once_processes_waiting_texts_and_queue_done_lists_them(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = send(memory)
@@ -93,7 +93,7 @@ def test_work_once_processes_waiting_texts_and_done_lists_them(
     assert "Redis" in shell.run("recall", "what is used for sessions").out
 
 
-def test_show_prints_the_received_text_and_the_records_made_of_it(
+def test_queue_show_prints_a_received_text_and_the_records_created_from_it(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = send(memory, key_decisions=("Kafka carries all events",), session_id="s1", project="web")
@@ -126,7 +126,7 @@ def test_queue_show_hides_a_secret_stored_before_its_redaction_rule_existed(
         assert secret not in shown.out
 
 
-def test_failed_texts_are_retried_by_id_or_all_at_once(shell: Shell, memory: Memory) -> None:
+def test_queue_retry_retries_one_failed_text_or_all(shell: Shell, memory: Memory) -> None:
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])
     assert (done.status, done.err) == (0, "")
@@ -139,7 +139,7 @@ def test_failed_texts_are_retried_by_id_or_all_at_once(shell: Shell, memory: Mem
     assert nothing.err.startswith("memory-fabric: No text is dead.")
 
 
-def test_retry_refuses_a_processed_text(shell: Shell, memory: Memory) -> None:
+def test_queue_retry_refuses_an_already_processed_text(shell: Shell, memory: Memory) -> None:
     id_ = send(memory)
     shell.run("queue", "work", "--once")
     done = shell.run("queue", "retry", id_)
@@ -147,7 +147,7 @@ def test_retry_refuses_a_processed_text(shell: Shell, memory: Memory) -> None:
     assert f"{id_[-8:]} is done and is not tried again." in done.err
 
 
-def test_queue_drop_lists_its_texts_and_requires_yes(shell: Shell, memory: Memory) -> None:
+def test_queue_drop_without_yes_only_lists_texts_to_delete(shell: Shell, memory: Memory) -> None:
     id_ = dead(memory)
     asked = shell.run("queue", "drop", id_)
     assert asked.status == 2
@@ -163,7 +163,7 @@ def test_queue_drop_lists_its_texts_and_requires_yes(shell: Shell, memory: Memor
     assert listed(shell) == {id_: "waiting"}
 
 
-def test_drop_asks_for_confirmation_in_a_terminal(shell: Shell, memory: Memory) -> None:
+def test_queue_drop_asks_for_confirmation_in_a_terminal(shell: Shell, memory: Memory) -> None:
     id_ = dead(memory)
     refused = start(shell, "queue", "drop", id_[-8:])
     refused.expect("Drop 1 text from the queue?")
@@ -205,7 +205,7 @@ def test_an_invalid_queue_command_is_reported_in_one_line(
     assert done.err.count("\n") == 1
 
 
-def test_status_and_doctor_report_texts_left_in_the_queue(shell: Shell, memory: Memory) -> None:
+def test_status_and_doctor_report_waiting_and_failed_texts(shell: Shell, memory: Memory) -> None:
     assert shell.run("status", "--json").json["intake"]["waiting"] == 0
     assert doctor(shell)["state"] == "ok"
     send(memory)

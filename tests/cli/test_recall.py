@@ -43,13 +43,13 @@ def test_recall_without_a_question_returns_the_newest_memories(filled: Shell) ->
     assert [r["text"] for r in results] == ["Offset pagination caused timeouts at 1M rows"]
 
 
-def test_a_filter_option_limits_the_results_of_recall(filled: Shell) -> None:
+def test_a_type_filter_in_the_question_limits_the_results_of_recall(filled: Shell) -> None:
     results = filled.run("recall", "--json", "type:antipattern pagination").json["results"]
 
     assert {r["metadata"]["type"] for r in results} == {"antipattern"}
 
 
-def test_filter_options_can_be_repeated_to_match_any_value(filled: Shell) -> None:
+def test_a_repeated_filter_option_matches_any_of_its_values(filled: Shell) -> None:
     filled.remember("--domain", "ops", "Always page the owner of pagination")
 
     one = filled.run("recall", "--json", "pagination", "--domain", "Ops").json
@@ -62,7 +62,7 @@ def test_filter_options_can_be_repeated_to_match_any_value(filled: Shell) -> Non
     assert shown.splitlines()[0] == "[Domain-Filtered Memory (expert_domain=ops)]"
 
 
-def test_an_empty_filtered_answer_shows_its_filter(filled: Shell) -> None:
+def test_recall_shows_its_filter_if_nothing_matches(filled: Shell) -> None:
     done = filled.run("recall", "pagination", "--domain", "ops", "--since", "30d")
 
     assert done.status == 3
@@ -70,14 +70,14 @@ def test_an_empty_filtered_answer_shows_its_filter(filled: Shell) -> None:
     assert "nothing was found under the filter (expert_domain=ops, since=" in done.out
 
 
-def test_an_unknown_type_is_refused_with_its_option(filled: Shell) -> None:
+def test_recall_refuses_an_unknown_type_and_mentions_the_option(filled: Shell) -> None:
     done = filled.run("recall", "pagination", "--type", "banana")
 
     assert done.status == 2
     assert "--type does not know banana" in done.err
 
 
-def test_recalled_text_cannot_send_control_codes_to_the_terminal(shell: Shell) -> None:
+def test_recall_prints_no_control_codes_from_stored_text(shell: Shell) -> None:
     shell.remember("Always beep \x1b[31mred\x07 in the terminal")
 
     done = shell.run("recall", "beep terminal")
@@ -86,7 +86,7 @@ def test_recalled_text_cannot_send_control_codes_to_the_terminal(shell: Shell) -
     assert "\x1b" not in done.out and "\x07" not in done.out
 
 
-def test_recall_finds_the_clients_own_notes_and_shows_their_file(filled: Shell) -> None:
+def test_recall_finds_notes_of_claude_code_and_shows_their_file(filled: Shell) -> None:
     mine = "\r\n# Mine\r\n\r\n- Pagination tests need the seeded shop\r\n"
     filled.notes.write_bytes(filled.notes.read_bytes() + mine.encode())
     (filled.notes.parent / "testing.md").write_text("Pagination is tested by pytest.\n")
@@ -106,7 +106,7 @@ def test_recall_finds_the_clients_own_notes_and_shows_their_file(filled: Shell) 
     assert line.split()[1] == "fact" and "MEMORY.md#1" in line
 
 
-def test_an_unreadable_note_is_reported_and_other_results_remain(filled: Shell) -> None:
+def test_recall_reports_an_unreadable_note_file_and_shows_other_results(filled: Shell) -> None:
     (filled.notes.parent / "latin.md").write_bytes(b"caf\xe9")
 
     found = filled.run("recall", "pagination")
@@ -117,7 +117,7 @@ def test_an_unreadable_note_is_reported_and_other_results_remain(filled: Shell) 
         assert "not searched: native (latin.md): it is not UTF-8 text" in done.err
 
 
-def test_the_command_load_prints_the_text_injected_at_a_session_start(filled: Shell) -> None:
+def test_load_prints_the_text_that_a_new_session_receives(filled: Shell) -> None:
     done = filled.run("load")
 
     assert "## Recent Project Decisions" in done.out
@@ -140,7 +140,7 @@ def test_history_without_a_name_lists_the_newest_change_first(filled: Shell) -> 
     assert changes[0]["at"] >= changes[1]["at"]
 
 
-def test_why_shows_author_source_project_tiers_and_time(filled: Shell) -> None:
+def test_why_shows_author_source_project_tiers_and_time_of_a_record(filled: Shell) -> None:
     id_ = filled.remember(DECISION)["short_id"]
 
     whole = filled.run("why", id_, "--json").json
@@ -167,7 +167,7 @@ def test_why_lists_the_session_and_agent_that_received_a_record(filled: Shell) -
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
 
 
-def test_recall_explain_shows_scores_and_why_a_prompt_gets_no_memory(filled: Shell) -> None:
+def test_recall_explain_shows_scores_and_why_a_prompt_would_get_no_memories(filled: Shell) -> None:
     told = filled.run("recall", "--explain", "which pagination for list endpoints?")
 
     assert "1. " in told.out and DECISION in told.out
@@ -180,7 +180,7 @@ def test_recall_explain_shows_scores_and_why_a_prompt_gets_no_memory(filled: She
     )
 
 
-def test_explain_json_contains_score_parts_verdicts_and_searched_words(filled: Shell) -> None:
+def test_recall_explain_as_json_contains_score_parts_and_searched_words(filled: Shell) -> None:
     answer = filled.run("recall", "--explain", "--json", "which pagination?").json
 
     assert [w["word"] for w in answer["searched"]] == ["pagination"]
@@ -191,7 +191,7 @@ def test_explain_json_contains_score_parts_verdicts_and_searched_words(filled: S
     assert isinstance(answer["silence"], str)
 
 
-def test_recall_reports_an_exact_phrase_that_nothing_contains(filled: Shell) -> None:
+def test_recall_reports_that_no_memory_contains_an_exact_phrase(filled: Shell) -> None:
     done = filled.run("recall", '"endpoints cursor"')
 
     assert DECISION in done.out

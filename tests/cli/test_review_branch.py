@@ -69,7 +69,7 @@ def clone(tmp_path: Path) -> Clone:
     return made
 
 
-def test_a_branch_report_lists_added_contradicting_replaced_and_stale_records(clone: Clone) -> None:
+def test_branch_report_lists_added_contradicted_replaced_and_stale_records(clone: Clone) -> None:
     new = record(4, "Do not use Kafka for the order events", why="it is @heavy | <b>slow</b>")
     cents = record(5, "Prices are decimals")
     closed = OLD | {"superseded_by": cents["id"], "valid_to": "2026-01-05T10:00:00.000Z"}
@@ -88,7 +88,7 @@ def test_a_branch_report_lists_added_contradicting_replaced_and_stale_records(cl
     ]
 
 
-def test_the_report_of_a_branch_without_records_is_empty(clone: Clone) -> None:
+def test_the_report_of_a_branch_without_new_records_says_nothing(clone: Clone) -> None:
     clone.commit(other="x = 1\n")
 
     assert "Nothing." in clone.report().out
@@ -102,7 +102,7 @@ def test_a_branch_report_lists_forgotten_records_and_unreadable_lines(clone: Clo
     assert "### Takes away" in shown and "Kafka" in shown and "1 line of the file" in shown
 
 
-def test_an_unknown_base_of_git_is_refused_with_a_remedy(clone: Clone) -> None:
+def test_an_unknown_git_revision_as_base_is_refused_with_a_remedy(clone: Clone) -> None:
     done = clone.report("nowhere")
 
     assert done.status == 2 and "nowhere" in done.err and "fetch-depth" in done.err

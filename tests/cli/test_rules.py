@@ -32,11 +32,11 @@ def effects(shell: Shell) -> dict[str, list[str]]:
     }
 
 
-def test_rules_exits_3_when_there_are_no_rules(shell: Shell) -> None:
+def test_the_rules_command_exits_with_code_3_if_there_are_no_rules(shell: Shell) -> None:
     assert shell.run("rules").status == 3
 
 
-def test_rules_are_listed_with_their_bindings_and_effects(shell: Shell) -> None:
+def test_rules_are_listed_with_the_calls_they_bind_and_their_effects(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
     nothing = keep(shell, "Lists are paged by cursors", "working on lists")
 
@@ -47,7 +47,7 @@ def test_rules_are_listed_with_their_bindings_and_effects(shell: Shell) -> None:
     assert "src/api/**" in done.out and f"{nothing} binds nothing" in done.out
 
 
-def test_rules_test_lists_the_rules_that_apply_to_a_call(shell: Shell) -> None:
+def test_the_command_rules_test_lists_the_rules_that_apply_to_a_call(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
 
     by_command = shell.run("rules", "test", "cd web && pnpm dev")
@@ -61,11 +61,11 @@ def test_rules_test_lists_the_rules_that_apply_to_a_call(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("given", [(), ("ls", "--path", "x")])
-def test_rules_test_needs_exactly_one_call(shell: Shell, given: tuple[str, ...]) -> None:
+def test_rules_test_requires_exactly_one_call(shell: Shell, given: tuple[str, ...]) -> None:
     assert shell.run("rules", "test", *given).status == 2
 
 
-def test_each_effect_can_be_set_and_undone(shell: Shell) -> None:
+def test_each_effect_of_a_rule_can_be_set_and_undone(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
 
     for effect in ("tell", "deny", "ask"):
@@ -89,7 +89,7 @@ def test_a_lifted_rule_applies_to_no_call_until_its_effect_is_set_again(shell: S
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_denying_a_rule_without_a_bound_call_explains_how_to_bind_it(shell: Shell) -> None:
+def test_rules_deny_for_a_rule_bound_to_no_call_explains_how_to_bind_it(shell: Shell) -> None:
     id_ = keep(shell, "Lists are paged by cursors", "working on lists")
 
     done = shell.run("rules", "deny", id_)
@@ -110,7 +110,7 @@ def test_the_model_cannot_change_the_effect_of_a_rule(shell: Shell) -> None:
     assert effects(shell) == {id_: ["ask"]}
 
 
-def test_remember_prints_the_bindings_of_a_new_rule(shell: Shell) -> None:
+def test_remember_prints_which_calls_a_new_rule_is_bound_to(shell: Shell) -> None:
     bound = shell.run("remember", STYLE, "--type", "rule", "--when", "src/api/**, commit")
     unbound = shell.run("remember", SERVER, "--type", "rule", "--when", "working on lists")
 
@@ -156,7 +156,7 @@ def test_required_commands_that_cannot_be_enforced_are_refused_with_a_remedy(
     assert shell.run("rules").status == 3
 
 
-def test_a_rule_that_is_bound_to_no_call_cannot_have_required_commands(shell: Shell) -> None:
+def test_required_commands_are_refused_for_a_rule_bound_to_no_call(shell: Shell) -> None:
     id_ = keep(shell, STYLE, "")
 
     done = shell.run("edit", id_, "--first", "pytest")

@@ -91,7 +91,7 @@ def columns(lines: list[str], first: str) -> Iterator[tuple[str, list[str]]]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_a_table_fits_the_screen_and_its_columns_have_content(
+def test_each_table_fits_the_screen_and_has_no_empty_columns(
     known: Shell, words: tuple[str, ...], first: str, names: list[str]
 ) -> None:
     lines = screen(known, *words)
@@ -111,14 +111,14 @@ def reports(known: Shell) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("command", ["status", "review", "domains"])
-def test_a_report_fits_the_screen(reports: dict[str, list[str]], command: str) -> None:
+def test_each_report_fits_the_screen(reports: dict[str, list[str]], command: str) -> None:
     lines = reports[command]
 
     # Lines of a report are folded by the terminal.
     assert sum(-(-max(len(line), 1) // COLUMNS) for line in lines) <= ROWS
 
 
-def test_status_names_each_tier_and_its_contents(reports: dict[str, list[str]]) -> None:
+def test_status_lists_each_tier_with_its_contents(reports: dict[str, list[str]]) -> None:
     found = dict(columns(reports["status"], "tier"))
 
     assert list(found) == ["tier", "state", "written", "read", "holds"]
@@ -126,7 +126,7 @@ def test_status_names_each_tier_and_its_contents(reports: dict[str, list[str]]) 
     assert "records" in " ".join(found["holds"])
 
 
-def test_review_shows_the_commands_for_each_decision(reports: dict[str, list[str]]) -> None:
+def test_review_shows_commands_to_confirm_edit_or_forget(reports: dict[str, list[str]]) -> None:
     shown = "\n".join(reports["review"])
 
     assert "stale memory, " in shown
@@ -150,7 +150,7 @@ def test_a_table_omits_columns_without_values(shell: Shell) -> None:
     assert asked == ["score", *newest]
 
 
-def test_history_shows_authors_only_when_there_are_several(shell: Shell) -> None:
+def test_history_shows_authors_only_if_changes_have_several_authors(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     alone = shell.run("history").out
     shell.environ["USER"] = "bob"

@@ -64,7 +64,7 @@ def found(done: Done) -> list[dict[str, Any]]:
     return results
 
 
-def test_recall_ranks_by_meaning_when_the_extra_is_installed(filled: Shell) -> None:
+def test_recall_ranks_by_meaning_if_the_semantic_packages_are_installed(filled: Shell) -> None:
     results = found(filled.run("recall", QUESTION, "--json"))
 
     assert results[0]["text"] == NEAR
@@ -72,7 +72,7 @@ def test_recall_ranks_by_meaning_when_the_extra_is_installed(filled: Shell) -> N
     assert filled.run("semantic", "--json").json == {"state": "on", "why": ""}
 
 
-def test_config_turns_semantic_search_off_for_recall(filled: Shell) -> None:
+def test_a_setting_in_config_toml_turns_semantic_search_off(filled: Shell) -> None:
     (filled.memory / "config.toml").write_text("semantic = false\n", "utf-8")
 
     results = found(filled.run("recall", QUESTION, "--json"))
@@ -82,7 +82,7 @@ def test_config_turns_semantic_search_off_for_recall(filled: Shell) -> None:
     assert filled.run("semantic", "--json").json["state"] == "off"
 
 
-def test_without_the_extra_recall_works_and_only_its_own_command_mentions_the_extra(
+def test_recall_works_without_the_semantic_packages_and_doctor_reports_no_problem(
     bare: Bare,
 ) -> None:
     results = found(bare.run("recall", QUESTION, "--json"))
@@ -93,7 +93,7 @@ def test_without_the_extra_recall_works_and_only_its_own_command_mentions_the_ex
     assert (checks["semantic"]["state"], checks["semantic"]["told"]) == ("ok", "absent")
 
 
-def test_an_installed_extra_is_used_and_semantic_off_deletes_its_folder(bare: Bare) -> None:
+def test_semantic_off_deletes_the_installed_semantic_packages(bare: Bare) -> None:
     folder = extra.fill(bare.data)
 
     assert found(bare.run("recall", QUESTION, "--json"))[0]["text"] == NEAR
@@ -103,7 +103,7 @@ def test_an_installed_extra_is_used_and_semantic_off_deletes_its_folder(bare: Ba
     assert found(bare.run("recall", QUESTION, "--json"))[-1]["text"] == NEAR
 
 
-def test_an_extra_for_another_python_is_not_used_and_doctor_reports_it(bare: Bare) -> None:
+def test_semantic_packages_for_another_python_are_reported_and_not_used(bare: Bare) -> None:
     extra.fill(bare.data).rename(bare.data / "semantic-cpython-300-00000000")
 
     assert found(bare.run("recall", QUESTION, "--json"))[-1]["text"] == NEAR
@@ -111,7 +111,7 @@ def test_an_extra_for_another_python_is_not_used_and_doctor_reports_it(bare: Bar
     assert check["state"] == "warning" and "semantic on" in check["remedy"]
 
 
-def test_recall_still_answers_with_a_broken_extra(bare: Bare) -> None:
+def test_recall_works_with_broken_semantic_packages(bare: Bare) -> None:
     folder = extra.fill(bare.data)
     (folder / "tokenizers").unlink()
     (folder / "tokenizers").mkdir()
@@ -124,11 +124,11 @@ def test_recall_still_answers_with_a_broken_extra(bare: Bare) -> None:
     assert check["state"] == "warning"
 
 
-def test_semantic_off_does_not_remove_an_extra_installed_by_pip(shell: Shell) -> None:
+def test_semantic_off_does_not_remove_packages_installed_with_pip(shell: Shell) -> None:
     done = shell.run("semantic", "off")
 
     assert done.status == 1 and "semantic = false" in done.err
 
 
-def test_semantic_refuses_an_unknown_argument(shell: Shell) -> None:
+def test_the_semantic_command_refuses_an_unknown_argument(shell: Shell) -> None:
     assert shell.run("semantic", "maybe").status == 2

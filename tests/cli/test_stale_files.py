@@ -22,7 +22,7 @@ def changed(shell: Shell) -> Shell:
     return shell
 
 
-def test_stale_lists_a_record_with_its_changed_file_and_the_remedy(changed: Shell) -> None:
+def test_stale_lists_a_record_whose_file_changed_and_shows_a_remedy(changed: Shell) -> None:
     done = changed.run("stale")
 
     assert done.status == 0
@@ -30,7 +30,7 @@ def test_stale_lists_a_record_with_its_changed_file_and_the_remedy(changed: Shel
     assert "review --holds ID" in done.out
 
 
-def test_stale_json_lists_records_with_their_changed_files(changed: Shell) -> None:
+def test_stale_with_json_lists_records_and_their_changed_files(changed: Shell) -> None:
     done = changed.run("stale", "--files", "--json")
 
     (one,) = done.json["changed_files"]
@@ -38,11 +38,11 @@ def test_stale_json_lists_records_with_their_changed_files(changed: Shell) -> No
     assert done.json["total_changed_files"] == 1
 
 
-def test_a_type_limits_the_list_of_stale_records(changed: Shell) -> None:
+def test_the_option_type_limits_the_list_of_stale_records(changed: Shell) -> None:
     assert changed.run("stale", "--files", "--type", "preference").status == 3
 
 
-def test_stale_files_omits_memories_without_changed_files(shell: Shell) -> None:
+def test_stale_with_files_omits_memories_without_changed_files(shell: Shell) -> None:
     shell.remember("We chose Redis for sessions")
 
     done = shell.run("stale", "--files")
@@ -53,7 +53,7 @@ def test_stale_files_omits_memories_without_changed_files(shell: Shell) -> None:
     )
 
 
-def test_a_record_confirmed_with_holds_is_no_longer_stale(changed: Shell) -> None:
+def test_a_record_confirmed_by_review_holds_is_no_longer_stale(changed: Shell) -> None:
     (one,) = changed.run("stale", "--json").json["changed_files"]
 
     assert changed.run("review", "--holds", one["short_id"]).status == 0

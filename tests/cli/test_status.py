@@ -43,11 +43,11 @@ def waiting(at: str) -> str:
     return json.dumps(line) + "\n"
 
 
-def test_a_damaged_time_is_shown_unchanged() -> None:
+def test_an_invalid_timestamp_is_shown_unchanged() -> None:
     assert ago("long", 0.0) == "long"
 
 
-def test_every_tier_has_the_documented_fields(filled: Shell) -> None:
+def test_status_as_json_has_the_documented_fields_for_each_tier(filled: Shell) -> None:
     found = filled.run("status", "--json").json["tiers"]
 
     always = {"tier", "state", "where", "counts", "written_at", "read_at", "queue", "findings"}
@@ -68,7 +68,7 @@ def test_status_shows_when_each_tier_was_last_written_and_read(filled: Shell) ->
     assert tier(filled, "graph")["read_at"] > began
 
 
-def test_status_shows_the_age_of_the_backup_and_checks_its_content(filled: Shell) -> None:
+def test_status_shows_the_age_of_the_backup_and_whether_the_copy_is_sound(filled: Shell) -> None:
     (made,) = filled.run("backup", "--json").json["made"]
 
     sound = tier(filled, "graph")
@@ -81,7 +81,7 @@ def test_status_shows_the_age_of_the_backup_and_checks_its_content(filled: Shell
     assert "memory-fabric backup" in torn["findings"][0]["remedy"]
 
 
-def test_conflict_markers_are_reported_with_line_numbers_and_a_remedy(filled: Shell) -> None:
+def test_merge_conflict_markers_are_reported_with_line_numbers_and_remedy(filled: Shell) -> None:
     with journal_of(filled).open("a", encoding="utf-8") as stream:
         stream.write(MARKED + "{torn\n")
 
@@ -100,7 +100,7 @@ def test_conflict_markers_are_reported_with_line_numbers_and_a_remedy(filled: Sh
     ("count", "age_s", "state"),
     [(50, 0, "healthy"), (51, 0, "degraded"), (1, 3500, "healthy"), (1, 3700, "degraded")],
 )
-def test_br_17_a_queue_over_its_limit_in_project_or_home_degrades_the_tiers(
+def test_br_17_a_queue_over_its_limit_degrades_the_graph_and_local_tiers(
     filled: Shell, place: str, count: int, age_s: int, state: str
 ) -> None:
     folder = journal_of(filled).parent if place == "project" else filled.memory / "local"
@@ -127,7 +127,7 @@ def test_an_incomplete_line_of_the_operations_journal_degrades_the_graph(filled:
     assert finding["lines"] == [len(journal.read_text("utf-8").splitlines())]
 
 
-def test_a_deleted_project_folder_is_reported_and_restored_by_repair(filled: Shell) -> None:
+def test_a_deleted_memory_folder_of_a_project_is_reported_and_repaired(filled: Shell) -> None:
     filled.remember("--failed", "Offset pagination caused timeouts at 1M rows")
     before = sorted(json.loads(x)["id"] for x in journal_of(filled).read_text().splitlines())
     shutil.rmtree(filled.project / ".claude")
@@ -188,7 +188,7 @@ def test_a_memory_md_that_cannot_be_updated_is_reported(filled: Shell) -> None:
     )
 
 
-def test_the_table_has_a_line_for_each_tier_and_one_for_each_finding(filled: Shell) -> None:
+def test_status_prints_one_line_for_each_tier_and_each_finding(filled: Shell) -> None:
     with journal_of(filled).open("a", encoding="utf-8") as stream:
         stream.write("{torn\n")
 

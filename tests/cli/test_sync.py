@@ -43,7 +43,7 @@ def test_forget_without_yes_previews_and_changes_nothing(filled: Shell) -> None:
     assert filled.run("forget", "offset", "timeouts").status == 0
 
 
-def test_forget_with_yes_removes_a_record_from_graph_and_memory_md(filled: Shell) -> None:
+def test_forget_with_yes_removes_a_record_from_the_graph_and_memory_md(filled: Shell) -> None:
     gone = filled.run("forget", "offset", "timeouts", "--yes", "--json").json
 
     assert gone["forgotten"] == 1
@@ -52,7 +52,7 @@ def test_forget_with_yes_removes_a_record_from_graph_and_memory_md(filled: Shell
     assert DECISION in filled.notes.read_text("utf-8")
 
 
-def test_forget_deletes_several_memories_only_with_all(filled: Shell) -> None:
+def test_forget_deletes_several_memories_only_with_the_option_all(filled: Shell) -> None:
     refused = filled.run("forget", "pagination", "--yes")
     allowed = filled.run("forget", "pagination", "--yes", "--all", "--json")
 
@@ -84,7 +84,7 @@ def test_br_17_status_counts_the_contents_of_each_tier(filled: Shell) -> None:
     assert tiers["native"] == {"shown": 2}
 
 
-def test_br_17_one_unreadable_line_degrades_the_local_tier(filled: Shell) -> None:
+def test_br_17_one_unreadable_journal_line_degrades_the_local_tier(filled: Shell) -> None:
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
         lines.write("{torn\n")
 
@@ -95,7 +95,7 @@ def test_br_17_one_unreadable_line_degrades_the_local_tier(filled: Shell) -> Non
 @pytest.mark.parametrize(
     ("count", "at"), [(51, "2999-01-01T00:00:00Z"), (1, "2020-01-01T00:00:00Z")]
 )
-def test_br_17_a_long_or_old_queue_degrades_graph_and_local_tier(
+def test_br_17_a_long_or_old_queue_degrades_the_graph_and_local_tiers(
     filled: Shell, count: int, at: str
 ) -> None:
     line = json.dumps(
@@ -109,7 +109,7 @@ def test_br_17_a_long_or_old_queue_degrades_graph_and_local_tier(
     assert (found["graph"], found["local"]) == ("degraded", "degraded")
 
 
-def test_br_17_a_damaged_database_makes_only_the_graph_unavailable(
+def test_br_17_a_damaged_database_makes_only_the_graph_tier_unavailable(
     filled: Shell,
 ) -> None:
     break_database(filled)
@@ -168,7 +168,7 @@ def orphan(shell: Shell, name: str) -> None:
     memory.close()
 
 
-def test_check_finds_nothing_in_a_sound_memory(filled: Shell) -> None:
+def test_check_reports_no_problem_in_a_sound_memory(filled: Shell) -> None:
     filled.run("backup")
 
     done = filled.run("check", "--json")
@@ -177,7 +177,7 @@ def test_check_finds_nothing_in_a_sound_memory(filled: Shell) -> None:
     assert filled.run("check").out == "Nothing is damaged.\n"
 
 
-def test_check_fails_for_damage_and_only_notes_orphans(filled: Shell) -> None:
+def test_check_fails_for_damage_but_not_for_orphaned_entities(filled: Shell) -> None:
     orphan(filled, "alone")
     tidy = filled.run("check")
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
@@ -190,7 +190,7 @@ def test_check_fails_for_damage_and_only_notes_orphans(filled: Shell) -> None:
     assert "1 lines cannot be read: 3." in harmed.out
 
 
-def test_repair_previews_orphans_and_removes_them_with_yes(filled: Shell) -> None:
+def test_repair_removes_orphaned_entities_only_with_the_option_yes(filled: Shell) -> None:
     orphan(filled, "alone")
 
     shown = filled.run("repair", "--orphans")
@@ -202,7 +202,7 @@ def test_repair_previews_orphans_and_removes_them_with_yes(filled: Shell) -> Non
     assert filled.run("repair", "--orphans", "--json").json["orphans"] == ["alone"]
 
 
-def test_entities_left_without_relations_by_a_deletion_are_reported(filled: Shell) -> None:
+def test_entities_that_lost_their_last_relation_by_a_deletion_are_reported(filled: Shell) -> None:
     filled.run("remember", "ledger-service uses Kafka.")
     orphan(filled, "")
 
@@ -238,7 +238,7 @@ def test_sync_restores_a_deleted_memory_md(filled: Shell) -> None:
     assert DECISION in filled.notes.read_text("utf-8")
 
 
-def test_project_shows_its_identity(shell: Shell) -> None:
+def test_the_project_command_shows_the_projects_name_keys_and_id(shell: Shell) -> None:
     found = shell.run("project", "--json").json
 
     assert found["name"] == "shop"
@@ -246,7 +246,7 @@ def test_project_shows_its_identity(shell: Shell) -> None:
     assert found["id"] in shell.run("project").out
 
 
-def test_off_here_stops_capture_in_this_project_until_on_here(shell: Shell) -> None:
+def test_off_here_stops_capture_in_this_project_until_it_is_switched_on(shell: Shell) -> None:
     off = shell.run("off", "--here", "--write")
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")
@@ -258,7 +258,7 @@ def test_off_here_stops_capture_in_this_project_until_on_here(shell: Shell) -> N
     assert shell.run("remember", DECISION).status == 0
 
 
-def test_off_reports_what_was_already_off(shell: Shell) -> None:
+def test_off_reports_whether_recall_or_capture_was_already_off(shell: Shell) -> None:
     shell.run("off", "--read")
 
     both = shell.run("off")
@@ -285,7 +285,7 @@ def test_doctor_lists_findings_with_remedies(filled: Shell) -> None:
     assert "claude plugin install" in checks["hooks"]["remedy"]
 
 
-def test_the_doctor_fails_when_the_graph_is_damaged(filled: Shell) -> None:
+def test_doctor_fails_if_the_graph_database_is_damaged(filled: Shell) -> None:
     break_database(filled)
 
     assert filled.run("doctor").status == 1
