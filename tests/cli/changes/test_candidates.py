@@ -32,7 +32,7 @@ def ids(shell: Shell, *words: str) -> list[str]:
     return [c["id"] for c in shell.run("candidates", "--json", *words).json["candidates"]]
 
 
-def test_an_empty_list_of_candidates_says_what_would_appear_in_it(shell: Shell) -> None:
+def test_the_candidates_command_explains_what_candidates_are_if_none_exist(shell: Shell) -> None:
     done = shell.run("candidates")
 
     assert done.status == 0
@@ -41,7 +41,7 @@ def test_an_empty_list_of_candidates_says_what_would_appear_in_it(shell: Shell) 
     assert shell.run("candidates", "--json").json == {"candidates": []}
 
 
-def test_a_candidate_is_listed_with_type_speaker_session_and_missing_details(
+def test_a_candidate_is_listed_with_its_type_speaker_session_and_missing_details(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = hear(memory)
@@ -56,7 +56,7 @@ def test_a_candidate_is_listed_with_type_speaker_session_and_missing_details(
     assert "From: [id]" in told["missing"]
 
 
-def test_a_candidate_is_listed_with_the_prompt_and_the_message_before(
+def test_a_candidate_is_listed_with_its_prompt_and_the_message_before_that_prompt(
     shell: Shell, memory: Memory
 ) -> None:
     hear(memory, "don't start it", prompt="stop. don't start it", before="I started the server.")
@@ -69,7 +69,7 @@ def test_a_candidate_is_listed_with_the_prompt_and_the_message_before(
     assert told["evidence"]["before"] == "I started the server."
 
 
-def test_a_prompt_that_is_the_candidates_sentence_is_not_repeated(
+def test_a_prompt_identical_to_the_candidates_sentence_is_not_repeated(
     shell: Shell, memory: Memory
 ) -> None:
     hear(memory, prompt=SAID)
@@ -77,7 +77,7 @@ def test_a_prompt_that_is_the_candidates_sentence_is_not_repeated(
     assert "prompt:" not in shell.run("candidates").out
 
 
-def test_repeated_candidates_come_first_then_the_newest(shell: Shell, memory: Memory) -> None:
+def test_repeated_candidates_are_listed_before_newer_ones(shell: Shell, memory: Memory) -> None:
     once = hear(memory, "Never push to main")
     thrice = hear(memory, "I'll run the server myself", again=2)
     newest = hear(memory, "Use tabs in Makefiles")
@@ -86,7 +86,7 @@ def test_repeated_candidates_come_first_then_the_newest(shell: Shell, memory: Me
     assert "(said again in 2 other sessions)" in shell.run("candidates").out
 
 
-def test_accepting_a_candidate_makes_it_a_user_record(shell: Shell, memory: Memory) -> None:
+def test_an_accepted_candidate_gets_the_trust_of_the_user(shell: Shell, memory: Memory) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--keep", id_[-8:])
@@ -133,7 +133,7 @@ def test_accepting_and_dropping_several_candidates_is_undone_in_one_step(
     assert sorted(ids(shell)) == sorted((one, two, three))
 
 
-def test_a_wrong_id_among_several_candidates_changes_nothing(shell: Shell, memory: Memory) -> None:
+def test_one_wrong_id_among_candidates_changes_nothing(shell: Shell, memory: Memory) -> None:
     one = hear(memory)
 
     refused = shell.run("candidates", "--keep", one, "--drop", "ffffffff")
@@ -142,7 +142,7 @@ def test_a_wrong_id_among_several_candidates_changes_nothing(shell: Shell, memor
     assert ids(shell) == [one]
 
 
-def test_keep_and_drop_refuse_a_memory_not_a_candidate(shell: Shell, memory: Memory) -> None:
+def test_candidates_keep_and_drop_refuse_other_memories(shell: Shell, memory: Memory) -> None:
     plain = shell.remember("We use tabs in Makefiles")["id"]
     hear(memory)
 

@@ -52,7 +52,7 @@ def only(memory: Memory, id_: str) -> Record:
     return found
 
 
-def test_a_new_text_replaces_the_old_text_in_every_tier(shell: Shell, memory: Memory) -> None:
+def test_editing_a_text_replaces_the_old_text_in_every_tier(shell: Shell, memory: Memory) -> None:
     id_ = shell.remember(OLD)["id"]
 
     done = shell.run("edit", id_[-8:], "--text", NEW, "--why", "it has transactions")
@@ -140,7 +140,7 @@ def test_a_record_edited_by_the_user_gets_the_users_trust_and_loses_its_old_quot
     assert set(found.evidence) == {"also", "confirmed"}
 
 
-def test_changing_only_the_scope_keeps_the_trust(shell: Shell, memory: Memory) -> None:
+def test_changing_only_the_scope_of_a_record_keeps_its_trust(shell: Shell, memory: Memory) -> None:
     note = Record("decision", OLD, confidence=0.6)
     stored = hear(memory, note)
 
@@ -203,7 +203,7 @@ def test_a_memory_moved_to_another_scope_still_supersedes_its_predecessor(
     assert (only(memory, old).superseded_by, only(memory, new).scope) == (new, "team")
 
 
-def test_the_global_scope_anonymises_a_memory_and_refuses_unknown_names(
+def test_moving_to_global_scope_anonymises_a_memory_or_refuses_unknown_names(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember("Use Redis for the sessions of shop, see /home/ann/plan.md")["id"]
@@ -243,7 +243,7 @@ def test_option_instead_of_replaces_a_memory_of_another_scope(shell: Shell, memo
     assert (only(memory, old).superseded_by, only(memory, old).valid_to != "") == ("", True)
 
 
-def test_changes_of_one_step_are_undone_together(shell: Shell, memory: Memory) -> None:
+def test_edits_with_the_same_step_name_are_undone_together(shell: Shell, memory: Memory) -> None:
     one, two = shell.remember(OLD)["id"], shell.remember("Use tabs in Makefiles")["id"]
 
     told = shell.run("edit", one, "--text", NEW, "--step", "review-1")
@@ -309,7 +309,7 @@ def test_edit_refuses_invalid_values_and_changes_nothing(shell: Shell, memory: M
     assert shell.run("history").out == before
 
 
-def test_edit_accepts_the_text_of_a_replaced_memory(shell: Shell, memory: Memory) -> None:
+def test_edit_accepts_the_text_of_the_memory_to_be_replaced(shell: Shell, memory: Memory) -> None:
     one, two = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
 
     done = shell.run("edit", one, "--text", NEW, "--instead-of", two)
@@ -318,7 +318,7 @@ def test_edit_accepts_the_text_of_a_replaced_memory(shell: Shell, memory: Memory
     assert (only(memory, one).what, only(memory, two).superseded_by) == (NEW, one)
 
 
-def test_in_an_isolated_domain_only_its_own_memories_can_be_edited(
+def test_a_process_in_an_isolated_domain_can_edit_only_memories_of_that_domain(
     shell: Shell, memory: Memory
 ) -> None:
     shell.memory.mkdir(parents=True, exist_ok=True)

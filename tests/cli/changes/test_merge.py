@@ -22,7 +22,7 @@ def names(shell: Shell) -> list[str]:
     ]
 
 
-def test_merge_previews_first_and_merges_only_with_yes(filled: Shell) -> None:
+def test_merge_without_the_option_yes_only_shows_a_preview(filled: Shell) -> None:
     shown = filled.run("merge", "PostgreSQL", "MongoDB")
     done = filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
 
@@ -53,7 +53,7 @@ def test_aliases_can_be_added_listed_and_removed(filled: Shell) -> None:
     assert "Postgres" in filled.run("alias", "PostgreSQL").out
 
 
-def test_alias_refuses_names_of_other_entities_and_adds_the_remaining_ones(filled: Shell) -> None:
+def test_alias_refuses_names_of_other_entities_and_adds_the_other_aliases(filled: Shell) -> None:
     given = filled.run("alias", "PostgreSQL", "mongo-db", "PG", "", "Postgres")
     again = filled.run("alias", "PostgreSQL", "PG", "MongoDB", "--json").json[0]
 

@@ -27,7 +27,7 @@ def test_br_11_a_decision_is_stored_in_graph_journal_and_memory_md(shell: Shell)
     assert BR_11 in shell.notes.read_text("utf-8")
 
 
-def test_br_15_success_failed_and_global_set_outcome_type_and_scope(shell: Shell) -> None:
+def test_br_15_options_success_failed_and_global_set_outcome_type_and_scope(shell: Shell) -> None:
     plain = shell.remember("Use PostgreSQL for the orders")
     success = shell.remember("--success", "Cursor-based pagination scales for 2M+ rows")
     failed = shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
@@ -68,7 +68,7 @@ def test_unquoted_words_are_joined_into_one_text(shell: Shell) -> None:
     assert shell.remember(*BR_11.split())["what"] == BR_11
 
 
-def test_remembering_the_same_text_again_repeats_the_same_record(shell: Shell) -> None:
+def test_remembering_the_same_text_twice_returns_the_existing_record(shell: Shell) -> None:
     first = shell.remember(BR_11)
 
     second = shell.remember(BR_11)
@@ -77,7 +77,7 @@ def test_remembering_the_same_text_again_repeats_the_same_record(shell: Shell) -
     assert second["id"] == first["id"]
 
 
-def test_the_confirmation_lists_new_entities_and_tiers(shell: Shell) -> None:
+def test_remember_lists_the_new_entities_and_the_tiers_written(shell: Shell) -> None:
     done = shell.run("remember", BR_11)
 
     assert done.out.startswith("Remembered: decision ")
@@ -85,7 +85,7 @@ def test_the_confirmation_lists_new_entities_and_tiers(shell: Shell) -> None:
     assert "graph, decisions.jsonl, MEMORY.md" in done.out
 
 
-def test_the_confirmation_separates_new_from_known_entities_and_counts_observations(
+def test_remember_lists_new_and_known_entities_separately_and_counts_observations(
     shell: Shell,
 ) -> None:
     first = shell.remember(BR_11)
@@ -102,7 +102,7 @@ def test_the_confirmation_separates_new_from_known_entities_and_counts_observati
     assert "1 observation" in shown
 
 
-def test_a_repeated_record_reports_no_new_entities(shell: Shell) -> None:
+def test_remembering_the_same_text_twice_reports_no_new_entities(shell: Shell) -> None:
     shell.remember(BR_11)
 
     again = shell.remember(BR_11)
@@ -156,7 +156,7 @@ def test_remember_accepts_the_type_names_rule_fact_and_fix(shell: Shell) -> None
     assert shell.run("recall", "The rule", "type:rule", "--json").json["total_results"] == 1
 
 
-def test_when_and_also_are_stored_and_recall_finds_the_also_words(shell: Shell) -> None:
+def test_options_when_and_also_are_stored_and_recall_finds_words_of_also(shell: Shell) -> None:
     record = shell.remember(
         *("--when", "npm run dev", "--also", "hot reload"), "Never start the server"
     )
@@ -226,7 +226,7 @@ def test_a_reason_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     assert "the reason has 35999 characters and was cut" in done.err
 
 
-def test_a_failure_without_a_lesson_is_stored_and_a_lesson_is_requested(shell: Shell) -> None:
+def test_remember_stores_a_failure_without_a_lesson_and_requests_the_lesson(shell: Shell) -> None:
     text = "Offset pagination doesn't scale"
 
     shown = shell.run("remember", "--failed", text).out
@@ -252,7 +252,7 @@ def test_a_failure_without_a_lesson_is_stored_and_a_lesson_is_requested(shell: S
     ],
     ids=["reason", "lesson", "both"],
 )
-def test_a_failure_with_a_reason_or_a_lesson_requests_nothing_more(
+def test_remember_requests_no_lesson_for_a_failure_with_a_reason_or_lesson(
     shell: Shell, words: list[str], why: str
 ) -> None:
     record = shell.remember("--failed", *words, "Offset pagination on big tables")
@@ -272,7 +272,7 @@ def test_recall_and_load_show_the_lesson_of_a_failure(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(("answer", "why"), [("use cursors", "instead: use cursors"), ("", "")])
-def test_a_terminal_asks_for_the_lesson_of_a_failure(shell: Shell, answer: str, why: str) -> None:
+def test_remember_asks_for_a_lesson_in_a_terminal(shell: Shell, answer: str, why: str) -> None:
     terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
 
     terminal.expect(r"What to do instead\? ")
@@ -339,7 +339,7 @@ def test_the_same_text_with_the_opposite_outcome_is_a_separate_memory(shell: She
     assert [o["id"] for o in failed["opposite"]] == [worked["id"]]
 
 
-def test_a_secret_is_not_stored(shell: Shell) -> None:
+def test_a_secret_in_a_remembered_text_is_not_stored(shell: Shell) -> None:
     secret = "ghp_" + "Ab1" * 12
 
     shell.remember(f"Always deploy with the token {secret}")
@@ -390,7 +390,7 @@ def test_remember_refuses_an_empty_text(shell: Shell, text: str) -> None:
     assert "The text is empty" in done.err
 
 
-def test_a_text_that_is_only_a_secret_is_refused_others_are_redacted(shell: Shell) -> None:
+def test_remember_redacts_a_secret_but_refuses_a_text_that_is_only_a_secret(shell: Shell) -> None:
     secret = "ghp_" + "a1B2" * 9
 
     done = shell.run("remember", "-", stdin=secret)
@@ -402,7 +402,7 @@ def test_a_text_that_is_only_a_secret_is_refused_others_are_redacted(shell: Shel
 
 
 @pytest.mark.parametrize("text", ["password={}", "my password is {}", "API key: {}"])
-def test_remember_refuses_a_secret_with_only_its_name(shell: Shell, text: str) -> None:
+def test_remember_refuses_a_text_of_only_a_secret_and_its_name(shell: Shell, text: str) -> None:
     done = shell.run("remember", text.replace("{}", "a8" + "Kd93jfQ2x"))
 
     assert (done.status, done.out) == (2, "")
@@ -445,7 +445,7 @@ def test_a_lesson_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     assert "the lesson has 24999 characters and was cut at a word" in done.err
 
 
-def test_why_says_that_an_undone_memory_is_removed(shell: Shell) -> None:
+def test_why_reports_that_an_undone_memory_was_removed(shell: Shell) -> None:
     kept = shell.run("remember", "Orders are numbered by year", "--json").json
     shell.run("undo", "--last")
 

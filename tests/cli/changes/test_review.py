@@ -65,14 +65,14 @@ def filled(memory: Memory) -> dict[str, str]:
     }
 
 
-def test_nothing_is_due_in_an_empty_memory(shell: Shell) -> None:
+def test_nothing_is_due_for_review_in_an_empty_memory(shell: Shell) -> None:
     done = shell.run("review")
 
     assert (done.status, done.out) == (0, "Nothing is due for review.\n")
     assert shell.run("review", "--json").json["due"] == []
 
 
-def test_candidates_come_first_then_contradictions_stale_and_duplicates(
+def test_review_lists_candidates_then_contradictions_stale_memories_and_duplicates(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     names = ("candidate", "contradiction", "stale", "duplicate")
@@ -80,7 +80,7 @@ def test_candidates_come_first_then_contradictions_stale_and_duplicates(
     assert due(shell) == [(name, filled[name]) for name in names]
 
 
-def test_review_shows_three_items_with_related_memories_and_counts_the_others(
+def test_review_shows_three_items_with_related_memories_and_counts_further_items(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     plain = shell.run("review").out
@@ -100,7 +100,7 @@ def test_review_shows_three_items_with_related_memories_and_counts_the_others(
     assert told["step"].startswith("review-")
 
 
-def test_commands_that_share_a_step_are_undone_together(
+def test_commands_with_the_same_step_name_are_undone_together(
     shell: Shell, memory: Memory, filled: dict[str, str]
 ) -> None:
     before = shell.run("recall", "--json").json
@@ -125,7 +125,7 @@ def test_commands_that_share_a_step_are_undone_together(
     assert shell.run("recall", "--json").json == before
 
 
-def test_a_confirmed_memory_is_not_due_again_until_it_is_stale(
+def test_a_confirmed_memory_is_due_for_review_again_only_after_it_becomes_stale(
     shell: Shell, memory: Memory, filled: dict[str, str]
 ) -> None:
     holding = [filled[name] for name in ("contradiction", "stale", "duplicate")]
@@ -142,7 +142,7 @@ def test_a_confirmed_memory_is_not_due_again_until_it_is_stale(
     assert len(due(shell)) == 4
 
 
-def test_confirming_the_older_memory_also_resolves_a_contradiction(
+def test_confirming_the_older_of_two_contradicting_memories_resolves_the_conflict(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     shell.run("review", "--holds", filled["contradicted"])
@@ -156,7 +156,7 @@ def test_a_reworded_memory_is_not_stale(shell: Shell, filled: dict[str, str]) ->
     assert ("stale", filled["stale"]) not in due(shell)
 
 
-def test_review_holds_refuses_a_candidate(shell: Shell, filled: dict[str, str]) -> None:
+def test_review_holds_cannot_confirm_a_candidate(shell: Shell, filled: dict[str, str]) -> None:
     done = shell.run("review", "--holds", filled["stale"], "--holds", filled["candidate"])
 
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -184,7 +184,7 @@ def test_a_rule_for_a_command_that_the_user_never_typed_needs_confirmation(
     assert "tell" in shell.run("rules").out
 
 
-def test_review_with_an_empty_name_is_refused_and_decides_nothing(tmp_path: Path) -> None:
+def test_review_refuses_an_empty_name_and_changes_nothing(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     before = due(shell)

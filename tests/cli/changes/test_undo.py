@@ -60,7 +60,7 @@ def test_undoing_a_change_twice_is_reported(filled: Shell) -> None:
     assert "(undone)" in filled.run("history").out
 
 
-def test_undo_of_a_session_reverts_all_its_changes_with_yes(shell: Shell) -> None:
+def test_undo_of_a_session_with_yes_reverts_all_changes_of_that_session(shell: Shell) -> None:
     told = {"CLAUDE_CODE_SESSION_ID": "s7"}
     shell.run("remember", DECISION, **told)
     shell.run("remember", "--failed", LESSON, **told)
@@ -86,7 +86,7 @@ def test_undo_in_an_empty_memory_says_there_is_nothing_to_undo(shell: Shell) -> 
     assert done.status == 3 and "nothing to undo" in done.err
 
 
-def test_memories_of_one_step_are_undone_together(shell: Shell) -> None:
+def test_memories_stored_with_the_same_step_name_are_undone_together(shell: Shell) -> None:
     shell.remember(DECISION, "--step", "learn-1")
     shell.remember("--failed", LESSON, "--step", "learn-1")
     shell.remember("Use snake case for all pagination parameters")

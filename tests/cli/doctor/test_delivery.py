@@ -43,7 +43,7 @@ def show(*entries: dict[str, Any], whole: bool = True) -> receipts.Dialogue:
     return receipts.dialogue("s-1", entries, whole=whole)
 
 
-def test_a_memory_block_with_a_prompt_counts_as_a_receipt() -> None:
+def test_a_memory_block_beside_a_prompt_proves_delivery_to_the_model() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -55,7 +55,7 @@ def test_a_memory_block_with_a_prompt_counts_as_a_receipt() -> None:
     assert (receipt.event, receipt.references) == ("UserPromptSubmit", ("1a2b3c4d",))
 
 
-def test_text_that_only_resembles_a_memory_block_is_not_a_receipt() -> None:
+def test_text_that_only_resembles_a_memory_block_does_not_prove_delivery() -> None:
     others = given("UserPromptSubmit", "<other-tool>- [a · 1a2b3c4d] b</other-tool>", 2)
     pasted = said("user", POSTGRES, 1)
     side = {**given("SubagentStart", POSTGRES, 3), "isSidechain": True}
@@ -81,7 +81,7 @@ def test_tool_results_summaries_and_commands_do_not_count_as_prompts() -> None:
     assert shown.prompts == [at(4)]
 
 
-def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
+def test_prompts_are_counted_in_a_recorded_client_transcript() -> None:
     path = Path(__file__).parents[2] / "events/transcript.jsonl"
 
     shown = receipts.dialogue("recorded", receipts.entries(str(path), 1 << 20))
@@ -91,7 +91,7 @@ def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
     assert shown.answered_at > shown.first_at
 
 
-def test_entries_of_the_ledger_are_compared_with_the_receipts() -> None:
+def test_ledger_entries_missing_from_the_transcript_are_reported_as_lost() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -106,7 +106,7 @@ def test_entries_of_the_ledger_are_compared_with_the_receipts() -> None:
     assert found == (2, ["2026-03-01 10:00 UTC, session s-1: 9f9f9f9f"])
 
 
-def test_one_line_in_the_transcript_proves_that_a_hooks_output_was_delivered() -> None:
+def test_one_transcript_line_of_a_hooks_output_proves_that_all_of_it_arrived() -> None:
     shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
     ledger = [
         ("s-1", "graph:analytics-db#12", "session", at(1)),
@@ -116,7 +116,7 @@ def test_one_line_in_the_transcript_proves_that_a_hooks_output_was_delivered() -
     assert receipts.lost(ledger, [shown]) == (1, [])
 
 
-def test_a_delivered_observation_or_relation_is_recognised_by_its_entity() -> None:
+def test_delivery_of_an_observation_or_relation_is_recognised_by_the_entity_name() -> None:
     block = "<memory-fabric>\n- [service · 2026-01-15 · analytics-db] It runs.\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
     ledger = [

@@ -23,7 +23,7 @@ from cli.doctor.doctoring import (
 from cli.shell import ROOT, Shell
 
 
-def test_the_last_session_is_the_latest_one_in_which_a_hook_ran(enabled: Shell) -> None:
+def test_doctor_shows_the_date_of_the_last_session_in_which_a_hook_ran(enabled: Shell) -> None:
     none = look(enabled)["last session"]
     before = time.time()
     event = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
@@ -51,7 +51,7 @@ def test_doctor_fix_does_not_change_the_clients_settings(enabled: Shell) -> None
     assert after == before
 
 
-def test_the_report_in_a_terminal_shows_areas_labelled_symbols_and_a_total(enabled: Shell) -> None:
+def test_doctor_shows_areas_symbols_with_labels_and_the_number_of_checks(enabled: Shell) -> None:
     enabled.database.chmod(0o644)
 
     done = enabled.run("doctor", PYTHONIOENCODING="utf-8")

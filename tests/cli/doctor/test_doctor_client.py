@@ -25,7 +25,7 @@ from cli.shell import ROOT, Shell
 from memory_fabric.hooks.table import HANDLERS
 
 
-def test_an_enabled_plugin_is_ok_and_every_check_has_an_area(enabled: Shell) -> None:
+def test_doctor_accepts_an_enabled_plugin_and_assigns_an_area_to_each_check(enabled: Shell) -> None:
     checks = look(enabled)
 
     assert checks["hooks"]["state"] == "ok" and PLUGIN in checks["hooks"]["told"]
@@ -57,7 +57,7 @@ def test_local_settings_override_project_settings(enabled: Shell) -> None:
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_manual_hooks_are_found_in_each_settings_file_and_missing_events_listed(
+def test_hooks_in_each_settings_file_are_found_and_missing_events_are_listed(
     shell: Shell, scope: str
 ) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
@@ -72,7 +72,7 @@ def test_manual_hooks_are_found_in_each_settings_file_and_missing_events_listed(
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_the_remedy_for_missing_events_adds_them(shell: Shell, scope: str) -> None:
+def test_the_suggested_command_adds_the_missing_hook_events(shell: Shell, scope: str) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
     remedy = look(shell)["hook events"]["remedy"]
     assert remedy.startswith("memory-fabric ") and remedy.endswith(" adds them.")
@@ -108,7 +108,7 @@ def install(shell: Shell, place: Path, source: Path) -> None:
     (noted / "known_marketplaces.json").write_text(json.dumps(sources), "utf-8")
 
 
-def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_path: Path) -> None:
+def test_a_plugin_whose_folder_has_moved_is_reported(enabled: Shell, tmp_path: Path) -> None:
     place, source = tmp_path / "cache", tmp_path / "clone"
     for folder in (place, source):
         folder.mkdir()
@@ -134,7 +134,7 @@ def test_manual_hooks_beside_the_plugin_are_reported_as_running_twice(enabled: S
     assert str(settings_file(enabled, PROJECT)) in check["remedy"]
 
 
-def test_a_plugin_enabled_from_two_sources_is_a_warning(enabled: Shell) -> None:
+def test_doctor_warns_about_a_plugin_enabled_from_two_sources(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={"memory-fabric@another": True})
 
     check = look(enabled)["hooks"]
@@ -142,7 +142,7 @@ def test_a_plugin_enabled_from_two_sources_is_a_warning(enabled: Shell) -> None:
     assert check["state"] == "warning" and "memory-fabric@another" in check["told"]
 
 
-def test_differing_manual_hooks_run_twice_and_identical_ones_once(shell: Shell) -> None:
+def test_differing_hooks_in_two_settings_files_are_reported_as_running_twice(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
     configure(shell, PROJECT, hooks=hooks_for(*HANDLERS))
     alike = look(shell)["hooks"]
@@ -171,7 +171,7 @@ def test_a_settings_file_with_invalid_json_is_a_fault(enabled: Shell) -> None:
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_another_server_named_memory_is_found_in_each_scope(enabled: Shell, scope: str) -> None:
+def test_another_server_named_memory_is_reported_with_its_scope(enabled: Shell, scope: str) -> None:
     known = {"mcpServers": {"memory": OTHER_SERVER}}
     if scope == PROJECT:
         (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
@@ -185,7 +185,7 @@ def test_another_server_named_memory_is_found_in_each_scope(enabled: Shell, scop
     assert f"claude mcp remove memory -s {scope}" in check["remedy"]
 
 
-def test_a_disabled_server_of_the_project_is_ignored(enabled: Shell) -> None:
+def test_a_disabled_mcp_server_of_the_project_is_ignored(enabled: Shell) -> None:
     known = {"mcpServers": {"memory": OTHER_SERVER}}
     (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
     configure(enabled, LOCAL, disabledMcpjsonServers=["memory"])
@@ -212,7 +212,7 @@ def test_a_manually_added_server_duplicates_the_plugins_server(enabled: Shell) -
         "mcp__plugin_memory-fabric_memory",
     ],
 )
-def test_a_permission_rule_that_denies_our_tools_is_reported(enabled: Shell, rule: str) -> None:
+def test_a_permission_rule_that_denies_memory_tools_is_reported(enabled: Shell, rule: str) -> None:
     configure(enabled, PROJECT, permissions={"deny": ["Bash(rm:*)", rule]})
 
     check = look(enabled)["permission rules"]
@@ -220,7 +220,7 @@ def test_a_permission_rule_that_denies_our_tools_is_reported(enabled: Shell, rul
     assert check["state"] == "warning" and rule in check["told"] and "rm:" not in check["told"]
 
 
-def test_permission_rules_for_a_removed_server_are_a_warning(enabled: Shell) -> None:
+def test_doctor_warns_about_permission_rules_for_a_removed_server(enabled: Shell) -> None:
     configure(enabled, PROJECT, permissions={"allow": ["mcp__memory__read_graph"]})
     stale = look(enabled)["permission rules"]
     known = {"mcpServers": {"memory": OUR_SERVER}}
@@ -249,7 +249,7 @@ def test_a_variable_that_hides_memory_md_from_sessions_is_reported(enabled: Shel
     assert check["state"] == "warning" and "MEMORY.md" in check["told"]
 
 
-def test_a_named_pipe_as_settings_file_is_a_fault_and_does_not_block(enabled: Shell) -> None:
+def test_a_named_pipe_as_settings_file_is_reported_without_blocking_doctor(enabled: Shell) -> None:
     os.mkfifo(settings_file(enabled, PROJECT))
 
     check = look(enabled)["settings files"]
@@ -257,7 +257,7 @@ def test_a_named_pipe_as_settings_file_is_a_fault_and_does_not_block(enabled: Sh
     assert check["state"] == "fault" and str(settings_file(enabled, PROJECT)) in check["told"]
 
 
-def test_disabled_native_memory_is_a_warning_with_a_remedy(enabled: Shell) -> None:
+def test_doctor_warns_that_the_clients_own_memory_is_disabled(enabled: Shell) -> None:
     configure(enabled, LOCAL, autoMemoryEnabled=False)
 
     checks = look(enabled)
@@ -304,7 +304,7 @@ def test_unknown_origin_fields_of_prompts_are_reported_with_their_effect_on_trus
     assert "assistant's trust" in check["remedy"]
 
 
-def test_hooks_without_a_running_server_are_reported_as_a_warning(shell: Shell) -> None:
+def test_doctor_warns_about_hooks_set_up_without_the_mcp_server(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for("Stop"))
     found = look(shell)["servers"]
     assert found["state"] == "warning" and "memory-fabric setup" in found["remedy"]
@@ -315,7 +315,7 @@ def test_hooks_without_a_running_server_are_reported_as_a_warning(shell: Shell) 
 
 
 @pytest.mark.parametrize(("ways", "state"), [("", "ok"), ("W" * 30, "ok"), ("N" * 30, "warning")])
-def test_hooks_that_no_server_answers_are_reported_with_the_reason(
+def test_doctor_reports_why_hooks_were_not_answered_by_a_server(
     shell: Shell, ways: str, state: str
 ) -> None:
     (shell.memory / "live").mkdir(parents=True)

@@ -49,7 +49,7 @@ def test_a_launcher_that_is_not_executable_is_a_fault(shell: Shell, plugin: dict
     assert check["state"] == "fault" and f"chmod +x {launcher}" in check["remedy"]
 
 
-def test_fix_deletes_the_stored_path_of_a_missing_interpreter(
+def test_doctor_fix_deletes_the_cached_path_of_a_missing_interpreter(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     remembered = Path(plugin["CLAUDE_PLUGIN_DATA"]) / "interpreter"
@@ -90,7 +90,7 @@ def test_an_interpreter_that_hooks_can_use_is_ok(shell: Shell, plugin: dict[str,
     }
 
 
-def test_fix_restarts_an_interrupted_installation_of_packages(
+def test_doctor_fix_restarts_an_interrupted_package_installation(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     data = plugin["CLAUDE_PLUGIN_DATA"]
@@ -106,7 +106,7 @@ def test_fix_restarts_an_interrupted_installation_of_packages(
     assert not half.exists()
 
 
-def test_a_failed_installation_is_a_fault_and_fix_ends_its_back_off(
+def test_a_failed_package_installation_is_reported_and_fix_retries_at_once(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
     data = Path(plugin["CLAUDE_PLUGIN_DATA"])

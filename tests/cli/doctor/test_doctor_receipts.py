@@ -108,14 +108,14 @@ def short_id(shell: Shell) -> str:
     return str(found["id"])[-8:]
 
 
-def test_no_transcripts_are_reported_as_ok(decided: Shell) -> None:
+def test_doctor_accepts_a_project_without_transcripts(decided: Shell) -> None:
     checks = prove(decided)
 
     assert list(checks) == ["receipts"]
     assert checks["receipts"]["state"] == "ok" and "no transcript" in checks["receipts"]["told"]
 
 
-def test_the_receipt_of_a_delivered_memory_shows_its_id(decided: Shell) -> None:
+def test_doctor_lists_the_id_of_each_memory_found_in_a_transcript(decided: Shell) -> None:
     session = Conversation(decided, "11111111-2222-4333-8444-555555555555")
     session.asks(ASKED, "It talks to PostgreSQL.")
     session.asks("Rename the button.", "Done.")
@@ -143,7 +143,7 @@ def test_an_injected_memory_missing_from_the_transcript_is_a_fault(decided: Shel
     assert short_id(decided) in check["details"][0] and "timeout" in check["remedy"]
 
 
-def test_one_missing_delivery_of_several_is_only_a_warning(decided: Shell) -> None:
+def test_doctor_only_warns_if_one_of_several_deliveries_is_missing(decided: Shell) -> None:
     for number in range(3):
         session = Conversation(decided, f"session-{number}")
         session.asks(ASKED, "PostgreSQL.", delivered=number > 0)
@@ -165,7 +165,7 @@ def test_sessions_in_which_no_hook_ran_are_counted_with_a_remedy(decided: Shell)
     assert "again" in check["remedy"]
 
 
-def test_an_older_session_without_hooks_is_only_a_warning_after_a_good_session(
+def test_doctor_only_warns_of_missing_hooks_if_a_later_session_ran_them(
     decided: Shell,
 ) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
@@ -175,7 +175,7 @@ def test_an_older_session_without_hooks_is_only_a_warning_after_a_good_session(
     assert prove(decided)["hooks ran"]["state"] == "warning"
 
 
-def test_sessions_from_before_the_installation_are_not_counted(decided: Shell) -> None:
+def test_sessions_before_the_installation_are_not_checked_for_hooks(decided: Shell) -> None:
     Conversation(decided, "session-1", hooked=False).asks(ASKED, "I do not know.")
     Conversation(decided, "session-2").asks(ASKED, "PostgreSQL.")
 
@@ -184,7 +184,7 @@ def test_sessions_from_before_the_installation_are_not_counted(decided: Shell) -
     assert check["state"] == "ok" and "1 session" in check["told"]
 
 
-def test_without_any_hook_run_sessions_count_from_the_clients_installation(decided: Shell) -> None:
+def test_if_no_hook_ever_ran_sessions_since_the_installation_are_checked(decided: Shell) -> None:
     plugins = decided.user_home / ".claude/plugins"
     plugins.mkdir(parents=True)
     entry = {"scope": "user", "installedAt": timestamp(time.time() - 60)}

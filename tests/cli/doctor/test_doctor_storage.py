@@ -19,7 +19,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.upkeep import backup
 
 
-def test_permissions_for_other_users_are_reported_and_removed_by_fix(enabled: Shell) -> None:
+def test_doctor_fix_removes_permissions_of_other_users(enabled: Shell) -> None:
     enabled.database.chmod(0o644)
     enabled.memory.chmod(0o755)
     journal_ = enabled.project / ".claude/memory/decisions.jsonl"
@@ -46,7 +46,7 @@ def test_a_home_owned_by_another_user_is_a_fault_that_fix_cannot_repair(enabled:
     assert home in check["told"] and "chown" in check["remedy"]
 
 
-def test_a_shared_journal_keeps_the_permissions_that_git_gave_it(enabled: Shell) -> None:
+def test_doctor_fix_keeps_the_permissions_that_git_set_on_a_shared_journal(enabled: Shell) -> None:
     enabled.run("share", "on")
     path = enabled.project / ".claude/memory/decisions.jsonl"
     path.chmod(0o644)
@@ -56,7 +56,7 @@ def test_a_shared_journal_keeps_the_permissions_that_git_gave_it(enabled: Shell)
     assert fixed["state"] == "ok" and path.stat().st_mode & 0o777 == 0o644
 
 
-def test_a_committed_journal_may_be_readable_by_others(enabled: Shell) -> None:
+def test_a_journal_committed_to_git_may_be_readable_by_other_users(enabled: Shell) -> None:
     folder = enabled.project / ".claude/memory"
     (folder / ".gitignore").write_text("*\n!decisions.jsonl\n", "utf-8")
     (folder / "decisions.jsonl").chmod(0o644)
@@ -71,7 +71,7 @@ def test_a_full_disk_is_a_warning(enabled: Shell) -> None:
     assert check["state"] == "warning" and check["told"] == "0 MB free"
 
 
-def test_fix_removes_temporary_files_only_when_they_are_old(enabled: Shell) -> None:
+def test_doctor_fix_removes_only_old_temporary_files(enabled: Shell) -> None:
     old, new = enabled.memory / "registry.json.1-2.tmp", enabled.memory / "registry.json.3-4.tmp"
     for path in (old, new):
         path.write_text("{", "utf-8")
@@ -86,7 +86,7 @@ def test_fix_removes_temporary_files_only_when_they_are_old(enabled: Shell) -> N
     assert fixed["state"] == "ok" and not old.exists() and new.exists()
 
 
-def test_fix_applies_queued_changes(enabled: Shell) -> None:
+def test_doctor_fix_applies_queued_changes(enabled: Shell) -> None:
     entity = {"name": "api", "entityType": "service", "observations": ["It answers."]}
     memory = Memory.open(
         read_settings(enabled.environ, {})._replace(project_dir=str(enabled.project))
@@ -109,7 +109,7 @@ def test_fix_applies_queued_changes(enabled: Shell) -> None:
     assert fixed["state"] == "ok" and "applied 1 waiting changes" in fixed["mended"]
 
 
-def test_fix_restores_a_lost_journal_from_the_graph(enabled: Shell) -> None:
+def test_doctor_fix_restores_a_lost_journal_from_the_graph(enabled: Shell) -> None:
     path = enabled.project / ".claude/memory/decisions.jsonl"
     lines = files.read_lines(str(path))[0]
     path.unlink()
@@ -122,7 +122,7 @@ def test_fix_restores_a_lost_journal_from_the_graph(enabled: Shell) -> None:
     assert files.read_lines(str(path))[0] == lines
 
 
-def test_fix_rebuilds_an_inconsistent_index(enabled: Shell) -> None:
+def test_doctor_fix_rebuilds_an_inconsistent_full_text_index(enabled: Shell) -> None:
     with sqlite3.connect(enabled.database) as connection:
         connection.execute("INSERT INTO records_fts (records_fts) VALUES ('delete-all')")
     connection.close()
@@ -146,7 +146,7 @@ def test_an_old_backup_is_a_warning(enabled: Shell) -> None:
     assert old["state"] == "warning" and "20 days old" in old["told"]
 
 
-def test_the_backup_of_a_large_database_becomes_old_a_week_later(enabled: Shell) -> None:
+def test_the_backup_of_a_large_database_may_be_older_before_doctor_warns(enabled: Shell) -> None:
     ago = time.time() - 9 * 86400
     for path in enabled.run("backup", "--json").json["made"]:
         os.utime(path, (ago, ago))
@@ -159,7 +159,7 @@ def test_the_backup_of_a_large_database_becomes_old_a_week_later(enabled: Shell)
     assert (small["state"], large["state"]) == ("warning", "ok")
 
 
-def test_a_missing_end_marker_in_memory_md_is_reported_but_not_fixed(enabled: Shell) -> None:
+def test_doctor_fix_does_not_add_a_missing_end_marker_in_memory_md(enabled: Shell) -> None:
     text = enabled.notes.read_text("utf-8").replace("<!-- memory-fabric:end -->", "")
     enabled.notes.write_text(text, "utf-8")
 
@@ -169,7 +169,7 @@ def test_a_missing_end_marker_in_memory_md_is_reported_but_not_fixed(enabled: Sh
     assert enabled.notes.read_text("utf-8") == text
 
 
-def test_fix_leaves_a_damaged_database_to_the_repair_command(enabled: Shell) -> None:
+def test_doctor_fix_does_not_change_a_damaged_database(enabled: Shell) -> None:
     enabled.database.write_bytes(b"no database " * 400)
     before = enabled.database.read_bytes()
 

@@ -53,7 +53,7 @@ def desk(
     return desk
 
 
-def test_a_lost_home_is_reported_and_restored_by_project_adopt(desk: Desk) -> None:
+def test_project_adopt_restores_the_records_of_a_deleted_home_folder(desk: Desk) -> None:
     assert desk.run("remember", SAID)[0] == 0
     [before] = desk.records()
     shutil.rmtree(desk.fabric_home)
@@ -81,7 +81,7 @@ def test_a_lost_home_is_reported_and_restored_by_project_adopt(desk: Desk) -> No
     assert desk.run("project", "adopt")[0] == 3
 
 
-def test_only_a_command_typed_by_the_user_can_adopt_records(
+def test_the_model_cannot_run_project_adopt_but_the_user_can(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.run("remember", SAID)
@@ -98,7 +98,7 @@ def test_only_a_command_typed_by_the_user_can_adopt_records(
     assert [record.what for record in desk.records()] == [SAID]
 
 
-def test_the_users_own_shared_decisions_are_restored_as_their_own(desk: Desk) -> None:
+def test_project_adopt_restores_only_the_users_own_shared_decisions(desk: Desk) -> None:
     desk.run("share", "on", "--yes")
     desk.run("remember", SAID)
     with desk.journal.open("a") as stream:
@@ -120,7 +120,7 @@ def test_the_users_own_shared_decisions_are_restored_as_their_own(desk: Desk) ->
     assert switch.is_on(str(desk.fabric_home), desk.memory().switched_by[1])
 
 
-def test_repair_with_the_key_restores_records_found_only_in_the_journal(desk: Desk) -> None:
+def test_repair_restores_records_that_only_the_journal_contains(desk: Desk) -> None:
     desk.run("remember", SAID)
     before = desk.records()
     shutil.rmtree(desk.fabric_home / "projects")

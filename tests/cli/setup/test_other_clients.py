@@ -51,7 +51,7 @@ def commands_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("client", OF_JSON)
-def test_every_hook_sets_its_client_and_uses_a_handled_event(shell: Shell, client: str) -> None:
+def test_every_hook_sets_its_client_and_has_an_event_handler(shell: Shell, client: str) -> None:
     done = shell.run("setup", "--client", client, "--yes")
 
     path = shell.user_home / PLACES[client]
@@ -219,7 +219,7 @@ def test_the_hooks_file_for_cursor_contains_its_version(shell: Shell) -> None:
     assert json.loads((shell.user_home / PLACES["cursor"]).read_bytes())["version"] == 1
 
 
-def test_the_option_file_selects_another_hooks_file(shell: Shell, tmp_path: Path) -> None:
+def test_the_option_file_sets_where_hooks_are_written(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "repository/.codex/hooks.json"
 
     done = shell.run("setup", "--client", "codex", "--file", str(path), "--yes")
@@ -247,7 +247,7 @@ def test_uninstall_removes_the_hooks_of_other_clients(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("client", sorted(PLACES))
-def test_setup_says_before_writing_if_a_client_was_never_tested(shell: Shell, client: str) -> None:
+def test_setup_warns_first_if_the_client_was_never_tested(shell: Shell, client: str) -> None:
     page = (ROOT / "docs/clients.md").read_text("utf-8")
     [by] = re.findall(rf"^\| {CLIENTS[client].name} \|([^|]*)\|", page, re.MULTILINE)
     is_run = "the real client" in by
@@ -258,7 +258,7 @@ def test_setup_says_before_writing_if_a_client_was_never_tested(shell: Shell, cl
     assert ("never run with the client itself" in " ".join(asked.out.split())) is not is_run
 
 
-def test_the_option_client_accepts_every_supported_client() -> None:
+def test_the_option_client_of_setup_accepts_every_supported_client() -> None:
     assert set(get_args(Client)) == set(FILES) == set(CLIENTS) - {"claude-code"}
 
 

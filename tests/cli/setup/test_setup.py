@@ -100,7 +100,7 @@ def test_remove_restores_the_file_byte_for_byte(
     assert (settings.read_bytes() if settings.exists() else None) == before
 
 
-def test_other_hooks_and_all_other_bytes_stay_unchanged(shell: Shell, settings: Path) -> None:
+def test_setup_leaves_all_other_settings_bytes_unchanged(shell: Shell, settings: Path) -> None:
     settings.write_bytes(ODD)
 
     shell.run("setup", "--yes")
@@ -172,7 +172,7 @@ def test_invalid_json_is_refused_with_the_line_number_and_left_unchanged(
 
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("where", ["user", "local"])
-def test_setup_refuses_hooks_beside_the_enabled_plugin_without_force(
+def test_setup_adds_hooks_to_an_enabled_plugin_only_with_the_option_force(
     shell: Shell, settings: Path, where: str, on: bool
 ) -> None:
     enabled = json.dumps({"enabledPlugins": {"memory-fabric@memory-fabric": on}})
@@ -250,14 +250,14 @@ def test_setup_in_user_scope_adds_the_server_to_the_clients_own_file(
     assert json.loads(own.read_text("utf-8")) == {"numStartups": 4}
 
 
-def test_the_clients_file_is_in_the_folder_that_claude_config_dir_sets(shell: Shell) -> None:
+def test_setup_writes_claude_json_to_the_folder_in_claude_config_dir(shell: Shell) -> None:
     shell.run("setup", "--yes", CLAUDE_CONFIG_DIR=str(shell.user_home / "own"))
 
     assert (shell.user_home / "own" / ".claude.json").exists()
     assert not (shell.user_home / ".claude.json").exists()
 
 
-def test_for_local_settings_the_clients_command_to_add_the_server_is_shown(
+def test_setup_of_local_settings_shows_the_claude_command_that_adds_the_server(
     shell: Shell,
 ) -> None:
     done = shell.run("setup", "--settings", "local", "--yes")
@@ -265,7 +265,7 @@ def test_for_local_settings_the_clients_command_to_add_the_server_is_shown(
     assert f"  claude mcp add --scope local memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
 
 
-def test_only_hooks_are_set_up_with_no_mcp_or_when_the_server_name_is_taken(
+def test_setup_writes_only_hooks_with_no_mcp_or_if_the_server_name_is_taken(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
@@ -278,7 +278,7 @@ def test_only_hooks_are_set_up_with_no_mcp_or_when_the_server_name_is_taken(
     assert done.status == 0 and "npx" in own.read_text("utf-8")
 
 
-def test_json_previews_and_writes_only_with_yes(shell: Shell, settings: Path) -> None:
+def test_setup_with_json_only_previews_unless_yes_is_given(shell: Shell, settings: Path) -> None:
     preview = shell.run("setup", "--json").json
     before = settings.exists()
     done = shell.run("setup", "--json", "--yes").json
@@ -312,7 +312,7 @@ def test_the_diff_shown_by_setup_hides_an_api_key_in_the_settings(
     assert key in settings.read_text("utf-8")
 
 
-def test_hooks_run_from_paths_with_spaces(shell: Shell, tmp_path: Path) -> None:
+def test_hooks_work_in_an_installation_path_with_spaces(shell: Shell, tmp_path: Path) -> None:
     root = tmp_path / "My Programs" / "memory fabric"
     root.mkdir(parents=True)
     for name in ("hooks", "plugin", "bin", "hooks.json"):
@@ -353,7 +353,7 @@ def test_setup_shell_links_the_command_and_remove_deletes_the_link(shell: Shell)
     assert shell.run("setup", "--shell", "--remove").status == 3
 
 
-def test_a_foreign_file_at_the_path_of_the_link_is_kept(shell: Shell, tmp_path: Path) -> None:
+def test_a_foreign_file_at_the_commands_link_path_is_kept(shell: Shell, tmp_path: Path) -> None:
     place = tmp_path / "programs"
     place.mkdir()
     (place / "memory-fabric").write_text("#!/bin/sh\n", "utf-8")
@@ -366,7 +366,7 @@ def test_a_foreign_file_at_the_path_of_the_link_is_kept(shell: Shell, tmp_path: 
     assert (place / "memory-fabric").read_text("utf-8") == "#!/bin/sh\n"
 
 
-def test_the_link_of_a_deleted_installation_is_replaced(shell: Shell, tmp_path: Path) -> None:
+def test_a_command_link_to_a_deleted_installation_is_replaced(shell: Shell, tmp_path: Path) -> None:
     place = tmp_path / "programs"
     shell.run("setup", "--shell", "--bin", str(place))
     link = place / "memory-fabric"
@@ -381,7 +381,7 @@ def test_the_link_of_a_deleted_installation_is_replaced(shell: Shell, tmp_path: 
     assert link.readlink() == ROOT / "bin" / "memory-fabric"
 
 
-def test_setup_from_the_clients_cache_refuses_hooks_and_warns_about_the_link(
+def test_setup_run_from_the_plugin_cache_refuses_hooks_and_warns_about_the_link(
     shell: Shell, settings: Path
 ) -> None:
     copy = settings.parent / "plugins" / "cache" / "memory-fabric" / "1.0"

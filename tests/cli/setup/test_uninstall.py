@@ -124,7 +124,7 @@ def test_uninstall_without_options_shows_the_steps_and_deletes_nothing(filled: S
     assert filled.database.exists()
 
 
-def test_uninstall_leaves_settings_with_comments_that_setup_never_wrote(filled: Shell) -> None:
+def test_uninstall_leaves_a_settings_file_with_comments_unchanged(filled: Shell) -> None:
     settings = filled.user_home / ".claude" / "settings.json"
     settings.write_bytes(b"{ // mine\n}")
 
@@ -133,7 +133,7 @@ def test_uninstall_leaves_settings_with_comments_that_setup_never_wrote(filled: 
 
 
 @pytest.mark.parametrize("keep", ["memory", "notes", "folders"])
-def test_uninstall_with_purge_keeps_what_a_keep_option_names(filled: Shell, keep: str) -> None:
+def test_uninstall_purge_keeps_only_the_data_of_a_keep_option(filled: Shell, keep: str) -> None:
     done = filled.run("uninstall", "--purge", f"--keep-{keep}", "--yes", "--json")
 
     left = {
@@ -146,7 +146,7 @@ def test_uninstall_with_purge_keeps_what_a_keep_option_names(filled: Shell, keep
     assert done.json["done"] is True
 
 
-def test_json_without_yes_only_lists_what_would_be_deleted(filled: Shell) -> None:
+def test_uninstall_with_json_but_not_yes_only_lists_what_would_be_deleted(filled: Shell) -> None:
     filled.run("setup", "--yes")
 
     told = filled.run("uninstall", "--purge", "--json").json
@@ -278,7 +278,7 @@ def test_purge_refuses_a_folder_that_contains_other_files(shell: Shell) -> None:
     assert everything(shell.user_home) == before
 
 
-def test_a_folder_is_not_a_home_only_because_it_contains_projects(shell: Shell) -> None:
+def test_purge_refuses_a_folder_that_only_contains_a_folder_named_projects(shell: Shell) -> None:
     work = shell.user_home / "work"
     (work / "projects").mkdir(parents=True)
     (work / "letter").write_text("dear", "utf-8")
