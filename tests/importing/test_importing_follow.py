@@ -72,7 +72,7 @@ def current(memory: Memory) -> dict[str, Record]:
     return {record.what: record for record in found}
 
 
-def test_a_changed_or_removed_line_ends_its_rule_and_a_new_line_adds_one(memory: Memory) -> None:
+def test_editing_an_instruction_file_closes_and_adds_the_matching_rules(memory: Memory) -> None:
     old = current(memory)
     write(
         memory,
@@ -98,7 +98,7 @@ def test_a_changed_or_removed_line_ends_its_rule_and_a_new_line_adds_one(memory:
     assert instructions.update(memory, ["CLAUDE.md"]) == instructions.Followings()
 
 
-def test_a_rule_is_valid_again_when_its_line_returns(memory: Memory) -> None:
+def test_a_rule_is_valid_again_once_its_line_is_back_in_the_file(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n")
     instruction_updates.at_start(memory)
     write(memory, RULES)
@@ -111,7 +111,7 @@ def test_a_rule_is_valid_again_when_its_line_returns(memory: Memory) -> None:
     }
 
 
-def test_deleting_a_file_closes_its_rules_and_restoring_it_reopens_them(memory: Memory) -> None:
+def test_deleting_a_file_closes_its_rules_until_the_file_is_restored(memory: Memory) -> None:
     assert memory.project is not None
     path = Path(memory.project.root) / "CLAUDE.md"
     path.unlink()
@@ -123,7 +123,7 @@ def test_deleting_a_file_closes_its_rules_and_restoring_it_reopens_them(memory: 
     assert len(current(memory)) == 3
 
 
-def test_records_that_the_user_pinned_or_forgot_stay_pinned_or_forgotten(memory: Memory) -> None:
+def test_file_updates_do_not_change_records_that_the_user_pinned_or_forgot(memory: Memory) -> None:
     known = current(memory)
     pinned = known["Deploy on Mondays"]
     memory.remember(pinned._replace(pinned=True), USER)
@@ -139,7 +139,7 @@ def test_records_that_the_user_pinned_or_forgot_stay_pinned_or_forgotten(memory:
     }
 
 
-def test_a_file_is_no_longer_followed_after_its_import_is_undone(memory: Memory) -> None:
+def test_changes_of_a_file_are_ignored_after_its_import_is_undone(memory: Memory) -> None:
     undo.undo(memory, changes.of_batch(memory, "import-1"), USER)
     write(memory, RULES + "- A new rule\n")
 
@@ -149,7 +149,7 @@ def test_a_file_is_no_longer_followed_after_its_import_is_undone(memory: Memory)
     assert instruction_files.changed(memory) == {}
 
 
-def test_an_update_of_a_file_is_undone_in_one_step(memory: Memory) -> None:
+def test_all_rule_changes_of_one_file_update_are_undone_in_one_step(memory: Memory) -> None:
     write(memory, "- Use tabs, not spaces\n- Run pytest -q before each push\n")
     instruction_updates.at_start(memory)
 
@@ -162,7 +162,7 @@ def test_an_update_of_a_file_is_undone_in_one_step(memory: Memory) -> None:
     }
 
 
-def test_rules_are_shown_if_the_client_does_not_show_their_file(
+def test_rules_count_as_shown_only_for_clients_that_read_their_file(
     memory: Memory, tmp_path: Path
 ) -> None:
     ids = {record.id for record in current(memory).values()}
@@ -195,7 +195,7 @@ def test_a_rule_contained_in_several_files_is_shown_by_each(memory: Memory, tmp_
     assert "Only for Codex" not in told["gemini"]
 
 
-def test_files_included_by_an_instruction_file_are_shown_and_followed_with_it(
+def test_changes_of_a_file_included_by_an_instruction_file_update_its_rules(
     memory: Memory, tmp_path: Path
 ) -> None:
     write(memory, "- Tests come first\n", "docs/rules.md")
@@ -211,7 +211,7 @@ def test_files_included_by_an_instruction_file_are_shown_and_followed_with_it(
     assert "Tests come first" not in current(memory)
 
 
-def test_after_a_file_becomes_a_symlink_only_its_targets_rules_are_kept(
+def test_after_a_file_becomes_a_symlink_only_rules_of_the_target_are_kept(
     memory: Memory, tmp_path: Path
 ) -> None:
     root = Path(memory.settings.project_dir)
@@ -235,7 +235,7 @@ def test_after_a_file_becomes_a_symlink_only_its_targets_rules_are_kept(
     there.close()
 
 
-def test_a_record_closed_by_the_user_stays_closed_while_its_line_remains(memory: Memory) -> None:
+def test_a_rule_closed_by_the_user_is_not_reopened_while_its_line_exists(memory: Memory) -> None:
     old = current(memory)["Deploy on Mondays"]
     link = {"id": old.id, "by": "", "at": timestamp(), "was": OPEN}
     memory.write_now("supersede", {"links": [link]}, USER, store="project")
@@ -258,7 +258,7 @@ def test_no_rule_of_an_instruction_file_is_written_to_memory_md(memory: Memory) 
 
 
 @pytest.mark.parametrize("followed, other", [("legal", ""), ("", "legal")])
-def test_rules_of_a_file_keep_their_domain_whichever_session_reads_them(
+def test_rules_of_a_file_keep_their_domain_if_a_session_of_another_domain_reads_it(
     tmp_path: Path, followed: str, other: str
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -278,7 +278,7 @@ def test_rules_of_a_file_keep_their_domain_whichever_session_reads_them(
     second.close()
 
 
-def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> None:
+def test_a_rule_that_the_user_replaced_is_not_added_again_by_a_file_update(memory: Memory) -> None:
     old = current(memory)["Deploy on Mondays"]
     memory.remember(Record("constraint", "Deploy through the CI", confidence=0.9), USER, [old.id])
     for text in ("spaces, not tabs", "tabs only"):
@@ -291,7 +291,7 @@ def test_a_rule_that_the_user_replaced_does_not_come_back(memory: Memory) -> Non
     assert "Use tabs only please" in current(memory)
 
 
-def test_restoring_a_deleted_file_reopens_the_same_records(memory: Memory) -> None:
+def test_restoring_a_deleted_file_reopens_its_existing_records(memory: Memory) -> None:
     known = {what: record.id for what, record in current(memory).items()}
     other = "- Use tabs, not spaces\n- Run pytest -q before each commit\n"
     for text in (other, RULES, other):
@@ -307,7 +307,7 @@ def test_restoring_a_deleted_file_reopens_the_same_records(memory: Memory) -> No
     assert len(memory.find_records("1", (), 100)) == len(known) + 1
 
 
-def test_large_included_files_are_not_read_at_start_and_huge_ones_never(memory: Memory) -> None:
+def test_large_included_files_are_read_only_at_stop_and_huge_files_never(memory: Memory) -> None:
     write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
     write(memory, RULES + "@docs/large.md\n- One more rule\n")
 
@@ -325,7 +325,7 @@ def test_large_included_files_are_not_read_at_start_and_huge_ones_never(memory: 
     assert instruction_files.changed(memory) == {}
 
 
-def test_many_new_rules_are_stored_across_several_events(memory: Memory) -> None:
+def test_many_new_rules_of_a_file_are_stored_over_several_events(memory: Memory) -> None:
     many = "".join(f"- Rule number {number} holds\n" for number in range(450))
     write(memory, "- Deploy on Tuesdays\n" + many)
 

@@ -38,7 +38,7 @@ def here(tmp_path: Path) -> Here:
     return Here("shop", (str(tmp_path / "shop"),), str(home), str(home / ".claude"))
 
 
-def test_observations_of_claude_mem_are_imported_with_facts_type_and_time(
+def test_claude_mem_observations_are_imported_with_facts_type_and_time(
     tmp_path: Path, here: Here
 ) -> None:
     made = ClaudeMem(tmp_path / "claude-mem.db")
@@ -76,7 +76,7 @@ def test_observations_of_claude_mem_are_imported_with_facts_type_and_time(
     assert len(left(reading)) == 5
 
 
-def test_a_database_of_an_early_claude_mem_is_read(tmp_path: Path, here: Here) -> None:
+def test_the_database_of_an_early_claude_mem_release_is_read(tmp_path: Path, here: Here) -> None:
     made = ClaudeMem(tmp_path / "old.db", OLD_SCHEMA)
     made.add("observations", project="shop", text="The queue is Redis")
 
@@ -137,9 +137,7 @@ def test_a_note_of_basic_memory_becomes_an_entity_with_relations(
 
 
 @pytest.mark.parametrize("wrap", [list, lambda m: {"results": m}, lambda m: {"memories": m}])
-def test_an_export_of_mem0_is_read_in_each_of_its_forms(
-    tmp_path: Path, here: Here, wrap: object
-) -> None:
+def test_each_format_of_a_mem0_export_is_read(tmp_path: Path, here: Here, wrap: object) -> None:
     rows = [
         {
             "id": "1",
@@ -163,7 +161,7 @@ def test_an_export_of_mem0_is_read_in_each_of_its_forms(
     assert left(reading) == {items.EMPTY: 1, items.UNREADABLE: 1}
 
 
-def test_facts_of_mem0_about_the_person_apply_to_every_project(tmp_path: Path, here: Here) -> None:
+def test_mem0_facts_about_the_user_apply_to_every_project(tmp_path: Path, here: Here) -> None:
     rows: list[dict[str, object]] = [
         {"memory": "Prefers short answers", "user_id": "ana"},
         {"memory": "Lives in Lyon and has a dog", "user_id": "ana"},
@@ -188,7 +186,7 @@ def test_a_truncated_export_is_refused_with_an_explanation(tmp_path: Path, here:
         read(path, here)
 
 
-def test_topic_files_of_auto_memory_are_read_as_rules_with_reasons(
+def test_topic_files_of_claude_code_are_read_as_rules_with_reasons(
     tmp_path: Path, here: Here
 ) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / "-shop" / "memory"
@@ -212,7 +210,7 @@ def test_topic_files_of_auto_memory_are_read_as_rules_with_reasons(
     assert len(said) == 2
 
 
-def test_memories_of_codex_are_imported_only_for_this_folder(tmp_path: Path, here: Here) -> None:
+def test_codex_memories_about_other_folders_are_not_imported(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     (folder / "rollout_summaries" / "a.md").write_text("thread_id: 1\n")
@@ -251,7 +249,7 @@ def test_a_subfolder_belongs_to_this_project_unless_it_is_a_project_itself(tmp_p
     assert not any(git.is_stated(str(work / "shop" / name)) for name in ("vendor", "gone"))
 
 
-def test_examples_of_skipped_entries_show_no_secret() -> None:
+def test_secrets_are_redacted_in_examples_of_skipped_entries() -> None:
     token = "ghp_" + "aB3dE6gH9jK2" * 3
     counted = items.Left()
     counted.add("prose", f"The token of the robot, which nobody may know, is {token} since May.")
@@ -300,7 +298,7 @@ def test_raw_memories_of_codex_are_refused_with_the_command_that_reads_its_sessi
         read(folder, here)
 
 
-def test_bullets_of_instructions_become_rules_and_descriptions_become_facts(
+def test_instruction_bullets_become_rules_but_descriptions_become_facts(
     tmp_path: Path, here: Here
 ) -> None:
     shop = tmp_path / "shop"
@@ -324,7 +322,7 @@ def test_bullets_of_instructions_become_rules_and_descriptions_become_facts(
     ]
 
 
-def test_a_file_has_the_whole_names_of_the_links_to_it(tmp_path: Path, here: Here) -> None:
+def test_an_instruction_file_lists_the_paths_of_its_symlinks(tmp_path: Path, here: Here) -> None:
     (tmp_path / "shop" / ".claude").mkdir()
     (tmp_path / "shop" / "AGENTS.md").write_text("- Use tabs\n")
     (tmp_path / "shop" / ".claude" / "CLAUDE.md").symlink_to("../AGENTS.md")
@@ -335,14 +333,14 @@ def test_a_file_has_the_whole_names_of_the_links_to_it(tmp_path: Path, here: Her
 
 
 @pytest.mark.parametrize("text", ["[a](" * 100_000, "[a" + "](" * 100_000])
-def test_thousands_of_links_without_an_end_are_read_quickly(text: str) -> None:
+def test_thousands_of_unclosed_markdown_links_are_read_quickly(text: str) -> None:
     began_s = time.process_time()
 
     assert markdown.plain(text) == text
     assert time.process_time() - began_s < 5
 
 
-def test_rules_of_cursor_are_read_as_instructions(tmp_path: Path, here: Here) -> None:
+def test_cursor_rule_files_are_imported_as_instructions(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "shop" / ".cursor" / "rules"
     folder.mkdir(parents=True)
     (folder / "api.mdc").write_text(
@@ -371,7 +369,7 @@ def test_a_file_of_unknown_format_is_refused_with_a_remedy(tmp_path: Path) -> No
             recognise(str(tmp_path / name))
 
 
-def test_a_graph_file_is_not_taken_for_another_programs_memory(tmp_path: Path) -> None:
+def test_a_memory_fabric_graph_is_not_taken_for_another_programs_memory(tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_text('{"type":"entity","name":"a","entityType":"t","observations":[]}\n')
 

@@ -26,7 +26,7 @@ def condensed(machine: Machine, place: Path, budget: int = 8000, before: str = "
         memory.close()
 
 
-def test_sessions_are_listed_newest_first_with_prompts_and_answers(
+def test_condensed_sessions_are_listed_newest_first_with_prompts_and_answers(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -50,7 +50,7 @@ def test_sessions_are_listed_newest_first_with_prompts_and_answers(
     assert "- changed: orders.py" in older
 
 
-def test_output_stays_within_the_budget_and_the_rest_can_be_requested(machine: Machine) -> None:
+def test_condensed_output_stays_within_the_budget_and_can_be_continued(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in range(20, 1, -1):
         asked = f"Please write page {days_ago} of the manual, with all its pictures and tables."
@@ -71,7 +71,7 @@ def test_output_stays_within_the_budget_and_the_rest_can_be_requested(machine: M
     assert pages == list(range(2, 21))
 
 
-def test_a_budget_of_zero_only_counts_sessions(machine: Machine) -> None:
+def test_with_a_budget_of_zero_sessions_are_only_counted(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Please write the manual of the shop.", "Done.")
     machine.learn()

@@ -34,7 +34,7 @@ def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
     return reading
 
 
-def test_symbolic_links_to_a_transcript_count_as_one_session_and_pipes_as_none(
+def test_symlinks_to_a_transcript_count_as_one_session_and_pipes_are_ignored(
     machine: Machine,
 ) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)
@@ -94,7 +94,7 @@ def test_a_transcript_deleted_during_reading_is_reported_and_the_rest_is_read(
     ]
 
 
-def test_an_overlong_line_is_skipped(machine: Machine) -> None:
+def test_an_overlong_line_of_a_transcript_is_skipped(machine: Machine) -> None:
     machine.session(machine.project("shop"), ASKED, DONE, "x" * TOO_LONG, "I see.")
 
     done = machine.learn()

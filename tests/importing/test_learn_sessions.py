@@ -35,7 +35,7 @@ def test_sessions_are_grouped_by_project_in_chronological_order(machine: Machine
     assert {one.state for one in machine.found()} == {past_sessions.NEW}
 
 
-def test_listing_sessions_registers_no_project(machine: Machine) -> None:
+def test_listing_past_sessions_does_not_register_a_project(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.")
 
     machine.found()
@@ -75,7 +75,7 @@ def test_a_deleted_folder_is_reported_and_skipped_unless_its_project_is_known(
     assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
 
 
-def test_the_new_path_of_a_moved_folder_can_be_given_and_is_saved(
+def test_the_user_can_give_the_new_path_of_a_moved_folder_which_is_saved(
     machine: Machine,
 ) -> None:
     old, kept = machine.project("old"), machine.project("kept")
@@ -100,7 +100,7 @@ def test_the_new_path_of_a_moved_folder_can_be_given_and_is_saved(
     assert runs.moved(machine.settings.home) == moved
 
 
-def test_an_incomplete_last_line_of_a_killed_client_is_ignored(machine: Machine) -> None:
+def test_an_incomplete_last_transcript_line_of_a_killed_client_is_ignored(machine: Machine) -> None:
     path = machine.session(machine.project("shop"), "Hello", "Hi.")
     with path.open("ab") as file:
         file.write(b'{"type": "user", "message": {"con')
@@ -115,7 +115,7 @@ def test_an_incomplete_last_line_of_a_killed_client_is_ignored(machine: Machine)
     assert [one.state for one in machine.found()] == [past_sessions.REST]
 
 
-def test_a_session_that_is_still_running_is_left_to_its_hooks(machine: Machine) -> None:
+def test_learn_does_not_read_a_session_that_is_still_running(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=0)
 
     assert [one.state for one in machine.found()] == [past_sessions.RUNNING]
@@ -132,7 +132,7 @@ def test_a_project_with_capture_off_is_skipped(machine: Machine) -> None:
     assert sorted(one.state for one in machine.found()) == [past_sessions.OFF, past_sessions.READ]
 
 
-def test_the_clients_cleanup_setting_shows_which_sessions_it_deletes_soon(machine: Machine) -> None:
+def test_sessions_that_the_client_deletes_soon_are_found_by_its_settings(machine: Machine) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
     now_s = machine.now.timestamp()
 
@@ -144,7 +144,7 @@ def test_the_clients_cleanup_setting_shows_which_sessions_it_deletes_soon(machin
     assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
 
 
-def test_past_sessions_are_reported_as_read_up_to_the_first_unread_one(
+def test_past_sessions_are_reported_as_read_up_to_the_first_unread_session(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -168,7 +168,7 @@ def test_a_file_without_a_conversation_is_not_a_session(machine: Machine) -> Non
     assert len(machine.found()) == 1
 
 
-def test_listing_sessions_neither_migrates_nor_repairs_a_memory(machine: Machine) -> None:
+def test_listing_past_sessions_does_not_migrate_or_repair_a_database(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Hello", "Hi.")
     machine.learn()
@@ -230,7 +230,7 @@ def test_a_session_already_in_memory_is_listed_after_its_folder_is_deleted(
     ]
 
 
-def test_runs_recorded_at_the_same_time_are_all_kept(machine: Machine) -> None:
+def test_learn_runs_that_are_saved_concurrently_are_all_kept(machine: Machine) -> None:
     home = machine.settings.home
     names = {f"import-{number}" for number in range(12)}
 

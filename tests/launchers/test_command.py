@@ -69,7 +69,7 @@ def told(result: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
     return found
 
 
-def test_arguments_stdin_and_exit_code_pass_through(ready: InstalledPlugin) -> None:
+def test_arguments_stdin_and_exit_code_pass_through_the_launcher(ready: InstalledPlugin) -> None:
     result = call(ready, "recall", "two words", "", "--json", "fail", data=b"from stdin")
 
     report = told(result)
@@ -80,7 +80,7 @@ def test_arguments_stdin_and_exit_code_pass_through(ready: InstalledPlugin) -> N
     assert call(ready, "status").returncode == 0
 
 
-def test_a_configured_python_keeps_its_own_packages(ready: InstalledPlugin) -> None:
+def test_a_configured_python_runs_with_its_own_packages(ready: InstalledPlugin) -> None:
     assert told(call(ready, "status"))["prefix"] == sys.prefix
 
 
@@ -93,7 +93,7 @@ def test_a_configured_python_that_cannot_run_is_reported(ready: InstalledPlugin)
     assert b"/nonexistent/python" in result.stderr
 
 
-def test_a_symlink_on_the_users_path_finds_the_plugin(ready: InstalledPlugin) -> None:
+def test_the_command_finds_the_plugin_if_run_through_a_symlink(ready: InstalledPlugin) -> None:
     links = os.path.join(ready.home, "bin")
     os.makedirs(links)
     os.symlink(os.path.join(ready.root, "bin", "memory-fabric"), os.path.join(links, "inner"))
@@ -131,7 +131,7 @@ def test_another_plugins_variables_are_not_taken_for_ours(ready: InstalledPlugin
     assert report["data"] == os.path.join(ready.home, ".claude", "memory-fabric", "runtime")
 
 
-def test_without_an_installed_plugin_the_runtime_is_in_our_home_folder(
+def test_the_runtime_folder_is_in_the_memory_home_if_no_plugin_is_installed(
     ready: InstalledPlugin,
 ) -> None:
     home = os.path.join(ready.home, "fabric")
@@ -141,7 +141,7 @@ def test_without_an_installed_plugin_the_runtime_is_in_our_home_folder(
     assert report["data"] == os.path.join(home, "runtime")
 
 
-def test_the_command_without_python_says_which_python_is_needed(plugin: InstalledPlugin) -> None:
+def test_the_command_reports_the_required_python_if_none_is_found(plugin: InstalledPlugin) -> None:
     result = call(plugin, "status")
 
     assert (result.returncode, result.stdout) == (1, b"")
@@ -151,7 +151,7 @@ def test_the_command_without_python_says_which_python_is_needed(plugin: Installe
     assert b"only an older one" in call(plugin, "status").stderr
 
 
-def test_the_hook_subcommand_runs_the_launch_script(ready: InstalledPlugin) -> None:
+def test_the_command_hook_runs_the_launch_script_of_the_hooks(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "hook", data=PROMPT)
@@ -174,7 +174,7 @@ def test_the_command_installs_missing_packages_and_continues(ready: InstalledPlu
     assert told(second)["executable"] == told(first)["executable"]
 
 
-def test_without_packages_a_command_explains_why_it_fails_and_the_server_runs(
+def test_commands_explain_that_packages_are_missing_while_the_server_still_runs(
     ready: InstalledPlugin,
 ) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
@@ -213,7 +213,7 @@ def test_during_installation_the_server_runs_and_a_command_reports_the_elapsed_t
     assert b"are being installed, since " in said and b" s ago)" in said
 
 
-def test_an_interrupt_while_waiting_for_packages_ends_the_command_quietly(
+def test_ctrl_c_while_waiting_for_packages_ends_the_command_without_a_traceback(
     ready: InstalledPlugin,
 ) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
@@ -237,7 +237,7 @@ def test_an_interrupt_while_waiting_for_packages_ends_the_command_quietly(
     assert (waiting.returncode, rest) == (130, b"")
 
 
-def test_a_running_program_locks_its_environment(ready: InstalledPlugin) -> None:
+def test_a_running_program_locks_its_python_environment(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
     first = told(call(ready, "status"))
@@ -261,7 +261,7 @@ def test_a_running_program_locks_its_environment(ready: InstalledPlugin) -> None
     assert not held()
 
 
-def test_the_process_is_replaced_and_not_kept_as_a_parent(ready: InstalledPlugin) -> None:
+def test_the_launcher_process_is_replaced_by_python(ready: InstalledPlugin) -> None:
     command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
     process = subprocess.Popen(
         command, env=ready.environ(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE

@@ -22,7 +22,7 @@ def ready(plugin: InstalledPlugin) -> InstalledPlugin:
     return plugin
 
 
-def test_the_dispatch_script_is_short_and_parses_on_an_old_python() -> None:
+def test_the_dispatch_script_is_short_and_has_the_syntax_of_python_3_9() -> None:
     source = read(SCRIPT)
 
     assert len(source.splitlines()) <= 45
@@ -63,7 +63,7 @@ BREAKAGES = [
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES)
-def test_a_broken_package_only_adds_one_line_to_the_log(
+def test_a_broken_package_only_makes_the_hook_write_one_line_to_the_log(
     ready: InstalledPlugin, breakage: Callable[[str], None]
 ) -> None:
     breakage(os.path.join(ready.root, "plugin", "memory_fabric"))
@@ -79,7 +79,7 @@ def test_a_broken_package_only_adds_one_line_to_the_log(
 
 
 @pytest.mark.parametrize("data", ["", "/dev/null/below"])
-def test_the_error_goes_to_stderr_if_no_log_can_be_written(
+def test_a_hook_error_is_printed_to_stderr_if_the_log_is_not_writable(
     ready: InstalledPlugin, data: str
 ) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
@@ -91,7 +91,7 @@ def test_the_error_goes_to_stderr_if_no_log_can_be_written(
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_dispatch_exits_with_0_when_nothing_can_be_written(ready: InstalledPlugin) -> None:
+def test_the_dispatch_script_exits_with_0_if_no_output_is_writable(ready: InstalledPlugin) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
     command = f'exec "{PYTHON}" -I -S "{ready.root}/hooks/dispatch.py" <&- >&- 2>&-'
 
@@ -100,7 +100,7 @@ def test_dispatch_exits_with_0_when_nothing_can_be_written(ready: InstalledPlugi
     assert result.returncode == 0
 
 
-def test_compiled_files_are_beside_the_source_when_it_is_writable(
+def test_compiled_files_are_stored_beside_a_writable_source(
     ready: InstalledPlugin,
 ) -> None:
     ready.run_hook()
@@ -110,7 +110,7 @@ def test_compiled_files_are_beside_the_source_when_it_is_writable(
     assert not os.path.exists(os.path.join(ready.data, "pycache"))
 
 
-def test_compiled_files_of_a_read_only_plugin_are_in_the_runtime_folder(
+def test_compiled_files_of_a_read_only_plugin_are_stored_in_the_runtime_folder(
     ready: InstalledPlugin,
 ) -> None:
     package = os.path.join(ready.root, "plugin", "memory_fabric")

@@ -35,7 +35,7 @@ def closed_port() -> str:
     return f"http://127.0.0.1:{free_port()}/simple"
 
 
-def test_packages_are_installed_once_by_a_quickly_started_detached_process(site: Site) -> None:
+def test_packages_are_installed_once_by_a_background_process(site: Site) -> None:
     site.use_pip()
     assert site.installed() is None
     assert site.start() is True
@@ -52,7 +52,7 @@ def test_packages_are_installed_once_by_a_quickly_started_detached_process(site:
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 
-def test_the_starter_does_not_wait_and_the_installer_runs_in_its_own_session(site: Site) -> None:
+def test_starting_an_installation_returns_at_once_and_detaches_the_installer(site: Site) -> None:
     site.index.open.clear()  # it answers nobody from here on
 
     assert site.start() is True
@@ -62,7 +62,7 @@ def test_the_starter_does_not_wait_and_the_installer_runs_in_its_own_session(sit
     assert os.readlink(f"/proc/{pid}/fd/0") == os.readlink(f"/proc/{pid}/fd/1") == os.devnull
 
 
-def test_only_one_of_many_concurrent_starts_installs(site: Site) -> None:
+def test_many_concurrent_starts_run_only_one_installation(site: Site) -> None:
     site.index.open.clear()
     command = site.command("i.start(data, root)")
     starters = [
@@ -78,7 +78,7 @@ def test_only_one_of_many_concurrent_starts_installs(site: Site) -> None:
     assert site.installed()
 
 
-def test_an_installer_without_an_inherited_lock_acquires_it_and_a_second_one_exits(
+def test_an_installer_without_an_inherited_lock_locks_out_a_second_installer(
     site: Site,
 ) -> None:
     source = os.path.join(site.root, "plugin")
@@ -94,17 +94,17 @@ def test_an_installer_without_an_inherited_lock_acquires_it_and_a_second_one_exi
     assert len([path for path in site.index.asked if path.startswith("/wheels/")]) == 1
 
 
-def test_windows_uses_other_paths_inside_an_environment() -> None:
+def test_the_path_of_python_in_an_environment_depends_on_the_system() -> None:
     assert packages.python_in("/env", "posix") == "/env/bin/python"
     assert packages.python_in("/env", "nt") == os.path.join("/env", "Scripts", "python.exe")
 
 
-def test_a_command_is_run_and_its_status_returned_if_exec_does_not_wait() -> None:
+def test_run_and_wait_returns_the_exit_code_of_the_command() -> None:
     assert packages.run_and_wait([PYTHON, "-I", "-S", "-c", "raise SystemExit(7)"]) == 7
 
 
 @pytest.mark.parametrize("whole_group", [True, False])
-def test_a_killed_installer_frees_the_lock_and_the_next_succeeds(
+def test_after_an_installer_is_killed_the_next_installation_succeeds(
     site: Site, whole_group: bool
 ) -> None:
     if not whole_group:
@@ -132,7 +132,7 @@ def test_a_killed_installer_frees_the_lock_and_the_next_succeeds(
     assert len(site.environments()) == 1
 
 
-def test_incomplete_installations_of_other_environments_are_removed_too(site: Site) -> None:
+def test_an_installation_removes_incomplete_environments_of_other_pythons(site: Site) -> None:
     write(os.path.join(site.data, "env-cpython-299-00000000", "bin", "python"), "half")
 
     site.start()
@@ -158,7 +158,7 @@ def test_changed_requirements_create_a_new_environment_and_remove_the_old_one(si
     assert not os.path.exists(old)
 
 
-def test_another_interpreter_gets_its_own_environment(site: Site, tmp_path: Path) -> None:
+def test_each_python_interpreter_gets_its_own_environment(site: Site, tmp_path: Path) -> None:
     site.start()
     site.finished()
     old = site.installed()
@@ -186,7 +186,7 @@ def other_interpreter(prefix: str, without: str = "") -> str:
     return python
 
 
-def test_an_interpreter_removed_later_leaves_no_environment_that_seems_usable(site: Site) -> None:
+def test_an_environment_whose_python_was_removed_counts_as_not_installed(site: Site) -> None:
     site.start()
     site.finished()
     python = site.installed()
@@ -218,7 +218,7 @@ def test_an_environment_in_use_by_a_server_survives_an_update(site: Site) -> Non
     assert len(site.environments()) == 1
 
 
-def test_an_offline_installation_saves_the_reason_and_backs_off(site: Site) -> None:
+def test_an_installation_without_network_saves_the_error_and_backs_off(site: Site) -> None:
     site.use_pip()
     offline = closed_port()
 
@@ -237,7 +237,7 @@ def test_an_offline_installation_saves_the_reason_and_backs_off(site: Site) -> N
     assert offline in read(os.path.join(site.data, "install.log"))
 
 
-def test_a_successful_installation_after_the_back_off_clears_the_error(site: Site) -> None:
+def test_a_successful_installation_after_the_back_off_deletes_the_saved_error(site: Site) -> None:
     site.start(PIP_INDEX_URL=closed_port())
     site.finished()
     error = os.path.join(site.data, "install-error")
@@ -261,7 +261,7 @@ def test_a_new_release_is_installed_without_waiting_for_the_back_off(site: Site)
     assert site.start() is True
 
 
-def test_a_package_with_another_hash_is_refused(site: Site) -> None:
+def test_a_package_whose_hash_differs_from_the_lock_file_is_refused(site: Site) -> None:
     site.use_pip()
     make_wheel(site.index.folder, "1.0")
     path = os.path.join(site.index.folder, "tinypkg-1.0-py3-none-any.whl")
@@ -283,7 +283,7 @@ def test_an_unreadable_error_file_is_treated_as_no_error(site: Site, content: st
     assert site.start() is True
 
 
-def test_without_a_usable_runtime_folder_nothing_is_started(site: Site) -> None:
+def test_no_installation_starts_without_a_usable_runtime_folder(site: Site) -> None:
     site.data = os.path.join(write(os.path.join(site.home, "file"), ""), "below")
 
     assert site.start() is False
@@ -293,13 +293,13 @@ def test_without_a_usable_runtime_folder_nothing_is_started(site: Site) -> None:
     assert site.start() is False
 
 
-def test_without_requirements_nothing_is_started(site: Site) -> None:
+def test_no_installation_starts_without_a_requirements_file(site: Site) -> None:
     os.unlink(os.path.join(site.root, "plugin", "requirements.lock"))
 
     assert site.start() is False
 
 
-def test_waiting_starts_an_installation_and_returns_when_installed(site: Site) -> None:
+def test_waiting_for_packages_starts_and_completes_an_installation(site: Site) -> None:
     assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
 
 
@@ -309,7 +309,7 @@ def test_waiting_for_packages_ends_at_once_if_the_installation_fails(site: Site)
     assert site.ask("i.wait(data, root, 1000, insist=True)") is not None
 
 
-def test_waiting_for_packages_ends_at_the_timeout_and_installing_continues(site: Site) -> None:
+def test_an_installation_continues_after_waiting_for_packages_times_out(site: Site) -> None:
     site.index.open.clear()
 
     assert site.ask("i.wait(data, root, 0.2)") is None
@@ -319,7 +319,7 @@ def test_waiting_for_packages_ends_at_the_timeout_and_installing_continues(site:
     assert site.installed()
 
 
-def test_variables_of_the_session_do_not_affect_installation(site: Site, tmp_path: Path) -> None:
+def test_environment_variables_do_not_affect_the_installation(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     elsewhere = str(tmp_path / "elsewhere")
 
@@ -331,7 +331,7 @@ def test_variables_of_the_session_do_not_affect_installation(site: Site, tmp_pat
     assert not os.path.exists(elsewhere)
 
 
-def test_variables_of_pip_cannot_add_to_the_installation(site: Site, tmp_path: Path) -> None:
+def test_pip_environment_variables_cannot_add_packages_or_files(site: Site, tmp_path: Path) -> None:
     site.use_pip()
     more = write(str(tmp_path / "more.txt"), "unheard-of==1.0 --hash=sha256:" + "0" * 64 + "\n")
     log, elsewhere = str(tmp_path / "log"), str(tmp_path / "elsewhere")
@@ -361,7 +361,7 @@ def test_a_package_index_from_the_project_settings_is_not_used(site: Site, tmp_p
 
 
 @pytest.mark.parametrize("content", ["{no json", " " * (2 << 20) + "{}"])
-def test_unreadable_project_settings_disable_the_package_index_of_the_session(
+def test_a_package_index_variable_is_ignored_if_project_settings_are_unreadable(
     tmp_path: Path, content: str
 ) -> None:
     write(str(tmp_path / ".claude/settings.json"), content)
@@ -381,7 +381,7 @@ def test_a_python_without_venv_is_reported_with_a_remedy(site: Site, tmp_path: P
     assert "python3-venv" in site.ask("i.last_error(data)")
 
 
-def test_a_read_only_plugin_gets_its_compiled_files_in_the_runtime_folder(site: Site) -> None:
+def test_compiled_files_of_a_read_only_plugin_are_written_to_the_runtime_folder(site: Site) -> None:
     package = os.path.join(site.root, "plugin", "memory_fabric")
     os.makedirs(site.data)
     shutil.rmtree(os.path.join(package, "__pycache__"), ignore_errors=True)
@@ -397,14 +397,14 @@ def test_a_read_only_plugin_gets_its_compiled_files_in_the_runtime_folder(site: 
     assert any(name.startswith("dispatcher.") for name in compiled)
 
 
-def test_the_hook_path_imports_almost_no_modules(site: Site) -> None:
+def test_hooks_find_the_installed_python_without_importing_slow_modules(site: Site) -> None:
     loaded = set(site.ask("[i.environment_python(data, root), list(sys.modules)][1]"))
 
     heavy = {"subprocess", "venv", "shutil", "typing", "pathlib", "hashlib", "fcntl", "tempfile"}
     assert not loaded & heavy
 
 
-def test_the_real_lock_installs_what_every_command_imports_and_little_else(site: Site) -> None:
+def test_the_real_lock_file_installs_everything_commands_import_and_is_small(site: Site) -> None:
     lock = os.path.join(ROOT, "plugin", "requirements.lock")
     shutil.copy(lock, os.path.join(site.root, "plugin", "requirements.lock"))
     # The machine's own way to the package index, whatever it is.
@@ -446,7 +446,7 @@ def disk_usage(folder: str) -> int:
     return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
-def test_without_a_plugin_root_no_requirements_of_the_current_folder_are_installed(
+def test_a_lock_file_in_the_current_folder_is_not_installed_without_a_plugin_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plugin").mkdir()

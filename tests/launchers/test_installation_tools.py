@@ -17,7 +17,7 @@ from launchers.support import (
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
-def test_a_package_only_available_as_source_is_not_built_and_is_reported(
+def test_a_package_available_only_as_source_is_reported_and_not_built(
     site: Site, tmp_path: Path, tool: str
 ) -> None:
     mark = str(tmp_path / "mark")
@@ -48,7 +48,7 @@ def test_uv_is_used_if_it_is_on_the_path(site: Site) -> None:
     assert "--only-binary :all:" in commands[1] and "--require-hashes" in commands[1]
 
 
-def test_a_uv_that_may_come_from_the_project_is_not_run(
+def test_a_uv_program_in_the_project_folder_is_not_run(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark, project = tmp_path / "mark", tmp_path / "project"

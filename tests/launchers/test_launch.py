@@ -32,7 +32,7 @@ SHELLS = [
 ]
 
 
-def test_the_first_event_finds_and_caches_the_interpreter_behind_a_shim(
+def test_the_first_event_caches_the_real_python_interpreter_behind_a_shim(
     plugin: InstalledPlugin,
 ) -> None:
     shim = plugin.python_on_path()
@@ -45,7 +45,7 @@ def test_the_first_event_finds_and_caches_the_interpreter_behind_a_shim(
     assert os.stat(plugin.remembered()).st_mode & 0o077 == 0
 
 
-def test_a_cached_interpreter_starts_in_isolated_mode_without_a_subprocess(
+def test_a_cached_python_starts_in_isolated_mode_without_a_subprocess(
     plugin: InstalledPlugin,
 ) -> None:
     write(plugin.remembered(), f"{PYTHON}\n")
@@ -58,7 +58,7 @@ def test_a_cached_interpreter_starts_in_isolated_mode_without_a_subprocess(
     assert report["argv"] == [os.path.join(plugin.root, "hooks", "dispatch.py")]
 
 
-def test_a_pipe_in_place_of_the_interpreter_file_is_not_read(
+def test_a_pipe_in_place_of_the_cached_interpreter_file_is_not_read(
     plugin: InstalledPlugin,
 ) -> None:
     os.makedirs(os.path.dirname(plugin.remembered()), exist_ok=True)
@@ -71,7 +71,7 @@ def test_a_pipe_in_place_of_the_interpreter_file_is_not_read(
     assert read(plugin.remembered()) == f"{PYTHON}\n"
 
 
-def test_searching_for_python_starts_processes(plugin: InstalledPlugin) -> None:
+def test_a_search_for_python_starts_processes(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook()
@@ -129,7 +129,7 @@ def test_a_virtual_environment_on_the_path_resolves_to_its_base_python(
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_python_off_the_path_is_found_in_configured_folders(plugin: InstalledPlugin) -> None:
+def test_a_python_not_on_the_path_is_found_in_configured_folders(plugin: InstalledPlugin) -> None:
     places = os.path.join(plugin.home, "py thons")
     os.makedirs(places)
     os.symlink(PYTHON, os.path.join(places, "python3.11"))
@@ -165,7 +165,7 @@ def test_a_configured_python_takes_precedence_over_the_path(plugin: InstalledPlu
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_relative_entry_of_the_path_never_runs_a_file_of_the_project(
+def test_a_relative_path_entry_never_runs_a_python_of_the_project(
     plugin: InstalledPlugin,
 ) -> None:
     project = os.path.join(plugin.home, "project")
@@ -183,7 +183,7 @@ def test_a_relative_entry_of_the_path_never_runs_a_file_of_the_project(
     assert not os.path.exists(ran)
 
 
-def test_stdin_of_eight_megabytes_reaches_python_untouched(plugin: InstalledPlugin) -> None:
+def test_eight_megabytes_on_stdin_reach_python_unchanged(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
     data = b'{"prompt":"' + bytes(range(256)) * 32768 + b'"}'
 
@@ -193,7 +193,7 @@ def test_stdin_of_eight_megabytes_reaches_python_untouched(plugin: InstalledPlug
         assert (report["length"], report["checksum"]) == (len(data), zlib.crc32(data))
 
 
-def test_many_concurrent_first_events_all_arrive(plugin: InstalledPlugin) -> None:
+def test_several_concurrent_first_events_all_reach_python(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
     paths = [f"{plugin.report_path}.{number}" for number in range(6)]
 
@@ -205,7 +205,7 @@ def test_many_concurrent_first_events_all_arrive(plugin: InstalledPlugin) -> Non
     assert os.listdir(plugin.data) == ["interpreter"]
 
 
-def test_the_runtime_is_in_our_home_folder_without_variables_of_the_client(
+def test_the_runtime_folder_is_in_the_memory_home_without_client_variables(
     plugin: InstalledPlugin,
 ) -> None:
     plugin.python_on_path()
@@ -218,7 +218,7 @@ def test_the_runtime_is_in_our_home_folder_without_variables_of_the_client(
     assert read(os.path.join(runtime, "interpreter")) == f"{PYTHON}\n"
 
 
-def test_a_configured_home_contains_the_runtime(plugin: InstalledPlugin) -> None:
+def test_a_configured_memory_home_contains_the_runtime_folder(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook(without=("CLAUDE_PLUGIN_DATA",), MEMORY_FABRIC_HOME="~/fabric")
@@ -296,14 +296,14 @@ def test_a_missing_python_is_reported_once_with_a_remedy(
         b'{"hook_event_name":"Stop","last_assistant_message":"\\"hook_event_name\\":\\"SessionStart\\""}',
     ],
 )
-def test_other_events_print_nothing_without_python(plugin: InstalledPlugin, event: bytes) -> None:
+def test_without_python_other_events_print_no_notice(plugin: InstalledPlugin, event: bytes) -> None:
     result = plugin.run_hook(event)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     assert plugin.run_hook(START).stdout  # and did not use the notice up
 
 
-def test_only_one_of_several_concurrent_hooks_prints_the_notice(plugin: InstalledPlugin) -> None:
+def test_one_of_several_concurrent_hooks_prints_the_python_notice(plugin: InstalledPlugin) -> None:
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda _: plugin.run_hook(START), range(6)))
 
@@ -317,7 +317,7 @@ def test_a_large_event_is_read_completely_without_python(plugin: InstalledPlugin
     assert json.loads(result.stdout)["systemMessage"]
 
 
-def test_the_notice_is_shown_only_at_session_start_without_a_runtime_folder(
+def test_without_a_runtime_folder_the_python_notice_appears_only_at_session_start(
     plugin: InstalledPlugin,
 ) -> None:
     blocked = write(os.path.join(plugin.home, "file"), "")
@@ -355,7 +355,7 @@ def test_sqlite_without_full_text_search_is_reported(plugin: InstalledPlugin) ->
         ("dnf", "sudo dnf install python3"),
     ],
 )
-def test_the_notice_shows_the_install_command_of_this_machine(
+def test_the_python_notice_shows_the_install_command_for_this_machine(
     plugin: InstalledPlugin, tool: str, command: str
 ) -> None:
     executable(os.path.join(plugin.path, tool), "#!/bin/sh\nexit 1\n")
@@ -365,7 +365,7 @@ def test_the_notice_shows_the_install_command_of_this_machine(
     assert command in message
 
 
-def test_a_python_installed_later_is_used_and_its_loss_is_reported_again(
+def test_a_python_installed_later_is_used_and_its_removal_is_reported(
     plugin: InstalledPlugin,
 ) -> None:
     assert plugin.run_hook().stdout
@@ -380,7 +380,7 @@ def test_a_python_installed_later_is_used_and_its_loss_is_reported_again(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_is_plain_posix(plugin: InstalledPlugin, shell: str) -> None:
+def test_the_launch_script_runs_in_any_posix_shell(plugin: InstalledPlugin, shell: str) -> None:
     plugin.python_on_path()
 
     command = [*shell.split(), os.path.join(plugin.root, "hooks", "launch")]

@@ -80,16 +80,16 @@ def test_python_is_started_in_a_folder_whose_project_is_unknown(
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)
 
 
-def test_a_folder_is_recognised_with_a_trailing_slash(launched: Launched) -> None:
+def test_a_project_folder_with_a_trailing_slash_is_recognised(launched: Launched) -> None:
     assert not launched.starts(CLAUDE_PROJECT_DIR=FOLDER + "/")
 
 
-def test_a_damaged_entry_for_the_folder_starts_python(launched: Launched) -> None:
+def test_python_is_started_if_the_entry_for_the_folder_is_damaged(launched: Launched) -> None:
     write(launch_marks.place_path(launched.home, FOLDER), "\n")
     assert launched.starts()
 
 
-def test_the_launcher_finds_the_same_home_as_python(launched: Launched) -> None:
+def test_the_launcher_finds_the_same_memory_home_as_python(launched: Launched) -> None:
     plugin = launched.plugin
     launched.mark("rules")
 
@@ -106,9 +106,9 @@ def test_the_launcher_does_not_start_python_if_memory_is_off_or_missing(launched
     assert not launched.starts(CLAUDE_CONFIG_DIR=os.path.join(launched.plugin.home, "new"))
 
 
-def test_other_hooks_always_start_python(launched: Launched) -> None:
+def test_hooks_that_may_not_exit_early_always_start_python(launched: Launched) -> None:
     assert launched.starts("")
 
 
-def test_the_launcher_itself_starts_no_process_to_exit_early(launched: Launched) -> None:
+def test_the_launcher_exits_early_without_starting_any_process(launched: Launched) -> None:
     assert not launched.starts(PATH="/nonexistent")

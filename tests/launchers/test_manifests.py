@@ -47,7 +47,7 @@ def test_the_manifest_points_to_the_top_level_hooks_file() -> None:
     assert not os.path.exists(os.path.join(ROOT, "hooks", "hooks.json"))  # would load as well
 
 
-def test_exactly_the_events_with_a_handler_are_registered() -> None:
+def test_hooks_are_registered_for_exactly_the_events_with_a_handler() -> None:
     assert set(_entries()) == set(HANDLERS)
 
 
@@ -76,14 +76,14 @@ def test_the_launcher_may_exit_early_only_for_frequently_used_tools() -> None:
     assert all(len(groups) == 1 for event, groups in _entries().items() if event not in TOOL_EVENTS)
 
 
-def test_no_tool_call_starts_two_hooks_for_one_event() -> None:
+def test_a_tool_call_starts_at_most_one_hook_per_event() -> None:
     for event in TOOL_EVENTS:
         matchers = [re.compile(group["matcher"]) for group in _entries()[event]]
         for tool in ("Bash", "Edit", "Task", "AskUserQuestion", "mcp__mine__create_entities"):
             assert sum(bool(matcher.search(tool)) for matcher in matchers) <= 1
 
 
-def test_only_events_of_tools_and_skills_have_matchers_and_these_match_as_intended() -> None:
+def test_only_tool_and_skill_events_have_matchers_which_match_the_intended_names() -> None:
     matchers = {event: groups[0].get("matcher") for event, groups in _entries().items()}
 
     assert {event for event, matcher in matchers.items() if matcher} == {
@@ -105,7 +105,7 @@ def test_only_events_of_tools_and_skills_have_matchers_and_these_match_as_intend
     assert not bridge.fullmatch("Bash")
 
 
-def test_the_server_is_named_memory_and_loads_late() -> None:
+def test_the_mcp_server_is_named_memory_and_is_not_always_loaded() -> None:
     server = _json(".claude-plugin", "plugin.json")["mcpServers"]["memory"]
 
     assert server["command"] == "${CLAUDE_PLUGIN_ROOT}/bin/memory-fabric"
@@ -134,7 +134,7 @@ def test_the_manual_setup_command_prints_hooks_with_an_absolute_path() -> None:
     assert set(commands) == {os.path.join(os.path.abspath(ROOT), "hooks", "launch")}
 
 
-def test_the_lock_files_pin_each_dependency_once_with_hashes_and_without_a_host() -> None:
+def test_the_lock_files_pin_each_dependency_once_with_hashes_and_no_index_host() -> None:
     first, serve = (_pins(name) for name in ("requirements.lock", "serve.lock"))
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]

@@ -63,7 +63,7 @@ def bar(tmp_path: Path) -> Bar:
     return Bar(tmp_path)
 
 
-def test_the_status_line_counts_known_shown_and_waiting_memories(bar: Bar) -> None:
+def test_the_status_line_counts_stored_injected_and_reviewable_memories(bar: Bar) -> None:
     assert bar.line() == "memory project: 1 known"
     assert "Redis" in bar.hooks.say("How do the workers use Redis for pagination?").context
     bar.hooks.say(HEARD)
@@ -75,7 +75,7 @@ def test_the_status_line_counts_known_shown_and_waiting_memories(bar: Bar) -> No
     assert bar.line(bar.given(session_id="another")) == "memory project: 2 known, 1 to review"
 
 
-def test_the_status_line_counts_recent_records_of_a_running_session(bar: Bar) -> None:
+def test_the_status_line_counts_a_record_that_a_running_process_just_stored(bar: Bar) -> None:
     memory = Memory.open(read_settings(bar.hooks.environ, {}))
     memory.remember(Record("decision", "The cache is Valkey", confidence=0.9), Provenance("cli"))
 
@@ -91,7 +91,7 @@ def test_the_status_line_is_empty_for_invalid_input(bar: Bar, given: bytes) -> N
     assert bar.line(given) == ""
 
 
-def test_a_missing_memory_is_reported_and_not_created(bar: Bar, tmp_path: Path) -> None:
+def test_the_status_line_reports_but_does_not_create_a_memory(bar: Bar, tmp_path: Path) -> None:
     home = tmp_path / "none"
 
     assert bar.line(MEMORY_FABRIC_HOME=str(home)) == "memory project: nothing yet"
@@ -115,7 +115,7 @@ def test_the_status_line_does_not_wait_for_a_damaged_or_locked_database(bar: Bar
     assert bar.line() == "memory project: cannot be read"
 
 
-def test_a_projects_name_prints_no_control_characters(bar: Bar, tmp_path: Path) -> None:
+def test_the_status_line_prints_no_control_characters(bar: Bar, tmp_path: Path) -> None:
     odd = tmp_path / "a\x1b[31m\nb"
     odd.mkdir()
     place = {"project_dir": str(odd)}
@@ -138,7 +138,7 @@ def test_the_status_line_does_not_wait_for_endless_input(bar: Bar) -> None:
         assert process.wait() == 0
 
 
-def test_the_status_line_answers_for_ten_thousand_observations(bar: Bar) -> None:
+def test_the_status_line_works_with_ten_thousand_observations(bar: Bar) -> None:
     memory = Memory.open(read_settings(bar.hooks.environ, {}))
     for part in range(10):
         texts = [f"Case {part}-{n} of the audit is closed" for n in range(1000)]
@@ -160,7 +160,7 @@ def test_the_status_line_loads_no_slow_module(bar: Bar) -> None:
     assert "memory_fabric.store.database" not in loaded
 
 
-def test_the_statusline_command_works_in_the_package_without_the_plugin(bar: Bar) -> None:
+def test_the_statusline_command_works_without_the_plugin_launcher(bar: Bar) -> None:
     program = "import sys; from memory_fabric.cli.main import main; sys.exit(main())"
     environ = {**bar.hooks.environ, "PYTHONPATH": os.path.join(ROOT, "plugin")}
 

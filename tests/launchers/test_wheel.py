@@ -88,7 +88,7 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
     return Installed(environment / "bin/memory-fabric", home, project)
 
 
-def test_setup_from_the_wheel_registers_hooks_that_answer(installed: Installed) -> None:
+def test_setup_from_the_wheel_registers_working_hooks(installed: Installed) -> None:
     hooks = installed.home / ".codex/hooks.json"
 
     written = installed.run("setup", "--client", "codex", "--yes")
@@ -101,14 +101,14 @@ def test_setup_from_the_wheel_registers_hooks_that_answer(installed: Installed) 
     assert not hooks.exists()
 
 
-def test_the_demo_of_the_wheel_runs_and_cleans_up(installed: Installed) -> None:
+def test_the_demo_in_the_wheel_runs_and_deletes_its_files(installed: Installed) -> None:
     told = installed.run("demo")
 
     assert told.returncode == 0, told.stdout + told.stderr
     assert "Nothing is left behind" in told.stdout
 
 
-def test_the_doctor_of_the_wheel_checks_its_hooks(installed: Installed) -> None:
+def test_doctor_in_the_wheel_finds_no_fault_in_the_hooks(installed: Installed) -> None:
     done = installed.run("doctor", "--prove", "--json")
 
     checks = {check["name"]: check for check in json.loads(done.stdout)}
@@ -119,6 +119,6 @@ def test_the_doctor_of_the_wheel_checks_its_hooks(installed: Installed) -> None:
 
 
 @pytest.mark.parametrize("client", sorted(hook_files.FILES))
-def test_missing_hooks_are_reported_for_every_client(client: str, tmp_path: Path) -> None:
+def test_missing_hook_files_are_reported_for_every_client(client: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="not installed next to this package"):
         hook_files.changes(client, str(tmp_path), str(tmp_path / "hooks.json"), "", mcp=True)

@@ -46,7 +46,7 @@ def test_a_hook_without_a_shell_answers_like_one_with_a_shell(bar: Bar) -> None:
     assert b"The workers use Redis" in done.stdout
 
 
-def test_a_hook_without_a_shell_knows_its_client_and_folder(bar: Bar) -> None:
+def test_a_hook_without_a_shell_gets_client_and_folder_from_option_and_event(bar: Bar) -> None:
     place = str(bar.hooks.project)
     event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     event["cwd"] = place
@@ -122,7 +122,7 @@ def test_a_session_works_with_only_the_system_calls_of_windows(bar: Bar) -> None
     assert run(line, bar.hooks.environ, bar.given()).stdout.startswith(b"memory project: 3 known")
 
 
-def test_a_broken_hook_never_stops_the_session(tmp_path: Path) -> None:
+def test_a_hook_with_missing_files_does_not_stop_the_session(tmp_path: Path) -> None:
     alone = tmp_path / "hooks" / "launch.py"
     alone.parent.mkdir()
     alone.write_text(Path(FILE).read_text("utf-8"), "utf-8")
@@ -147,7 +147,7 @@ def test_a_broken_hook_never_stops_the_session(tmp_path: Path) -> None:
         ("", ntpath, None),
     ],
 )
-def test_launcher_and_python_agree_where_the_project_of_a_folder_is_recorded(
+def test_launcher_and_python_use_the_same_path_for_the_project_entry_of_a_folder(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: str, paths: Any, below: str | None
 ) -> None:
     assert script.place_below(folder, paths) == below
@@ -159,7 +159,7 @@ def test_launcher_and_python_agree_where_the_project_of_a_folder_is_recorded(
         assert launch_marks.place_path("/m", folder).endswith(f"places{below}/@project")
 
 
-def test_setup_on_windows_registers_a_program_and_recognises_its_own_hooks(tmp_path: Path) -> None:
+def test_setup_on_windows_registers_python_and_recognises_its_own_hooks(tmp_path: Path) -> None:
     root = str(tmp_path / "memory-fabric")
     os.symlink(ROOT, root)
 

@@ -150,7 +150,7 @@ def test_confirming_the_older_of_two_contradicting_memories_resolves_the_conflic
     assert ("contradiction", filled["contradiction"]) not in due(shell)
 
 
-def test_a_reworded_memory_is_not_stale(shell: Shell, filled: dict[str, str]) -> None:
+def test_a_memory_with_an_edited_text_is_not_stale(shell: Shell, filled: dict[str, str]) -> None:
     shell.run("edit", filled["stale"], "--text", "Sessions are kept in Redis for one day")
 
     assert ("stale", filled["stale"]) not in due(shell)
@@ -195,7 +195,7 @@ def test_review_refuses_an_empty_name_and_changes_nothing(tmp_path: Path) -> Non
     assert due(shell) == before != []
 
 
-def test_memories_shared_by_a_colleague_are_due_until_confirmed_or_dropped(tmp_path: Path) -> None:
+def test_shared_memories_are_due_for_review_until_confirmed_or_dropped(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     shared = [id_ for kind, id_ in due(shell) if kind == "shared"]
