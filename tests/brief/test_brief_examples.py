@@ -57,7 +57,7 @@ def pagination(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_br1_a_question_finds_an_entity_with_its_words_in_different_observations(
+def test_br1_a_question_matches_words_from_several_observations_of_one_entity(
     client: SimulatedClient,
 ) -> None:
     client.fire(
@@ -76,7 +76,7 @@ def test_br1_a_question_finds_an_entity_with_its_words_in_different_observations
     assert "api-guidelines" in [name for hit in answer["results"] for name in hit["entities"]]
 
 
-def test_br2_br6_an_answer_has_the_format_of_the_brief(pagination: SimulatedClient) -> None:
+def test_br2_br6_an_answer_of_recall_has_the_required_fields(pagination: SimulatedClient) -> None:
     answer = pagination.recall("cursor-pagination scalability")
 
     best = answer["results"][0]
@@ -99,7 +99,7 @@ def test_br2_br6_an_answer_has_the_format_of_the_brief(pagination: SimulatedClie
     assert scores == sorted(scores, reverse=True)
 
 
-def test_br3_two_sessions_with_the_same_statement_give_one_cross_validated_hit(
+def test_br3_the_same_statement_in_two_sessions_gives_one_cross_validated_hit(
     client: SimulatedClient,
 ) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
@@ -155,7 +155,7 @@ def test_br5_of_two_equal_memories_the_cross_validated_memory_ranks_first(
     assert answer["results"][0]["metadata"].get("cross_validated") is True
 
 
-def test_br7_a_sentence_becomes_entities_and_relations(client: SimulatedClient) -> None:
+def test_br7_entities_and_relations_are_extracted_from_a_sentence(client: SimulatedClient) -> None:
     done = client.command(
         "remember", "--json", "database-engineer uses pgvector for RAG applications"
     )
@@ -184,7 +184,7 @@ def test_br8_a_relationship_question_traverses_the_graph_and_shows_the_path(
     ] in answer["paths"]
 
 
-def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(
+def test_br9_spelling_variants_share_one_entity_and_relations_have_both_ends(
     client: SimulatedClient,
 ) -> None:
     client.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
@@ -205,7 +205,7 @@ def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(
     assert dangling == []
 
 
-def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedClient) -> None:
+def test_br10_an_old_decision_is_found_and_flagged_as_stale(client: SimulatedClient) -> None:
     client.command("remember", "We decided to use Kafka for events because it scales.")
     memory = client.memory()
     (project,) = [db for db in memory.databases() if db.kind == "project"]
@@ -221,7 +221,7 @@ def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedCl
     assert best["metadata"]["days_since"] > 90
 
 
-def test_br15_remember_accepts_success_failed_and_global(client: SimulatedClient) -> None:
+def test_br15_remember_accepts_options_success_failed_and_global(client: SimulatedClient) -> None:
     success = client.command(
         "remember", "--json", "--success", "Cursor-based pagination scales for 2M+ rows"
     )
@@ -244,7 +244,7 @@ def test_br15_remember_accepts_success_failed_and_global(client: SimulatedClient
     assert kinds[2][2] == "global"
 
 
-def test_br16_a_choice_lists_the_chosen_and_the_rejected_options(client: SimulatedClient) -> None:
+def test_br16_a_decision_stores_the_chosen_and_the_rejected_option(client: SimulatedClient) -> None:
     client.command("remember", "We chose PostgreSQL over MongoDB because we need transactions.")
 
     (record,) = client.records()
@@ -256,7 +256,7 @@ def test_br16_a_choice_lists_the_chosen_and_the_rejected_options(client: Simulat
     assert ("PostgreSQL", "technology") in [(e.name, e.type) for e in record.entities]
 
 
-def test_br17_status_reports_each_tier_and_a_corrupt_line(client: SimulatedClient) -> None:
+def test_br17_status_reports_each_tier_and_detects_a_corrupt_line(client: SimulatedClient) -> None:
     client.command("remember", "We decided to use Redis for sessions because of speed.")
     client.fire("Stop", last_assistant_message="ok")
     healthy = json.loads(client.command("status", "--json").stdout)
@@ -334,7 +334,7 @@ def test_br1_the_type_that_a_question_asks_for_ranks_first_among_equal_memories(
     assert answer["results"][0]["metadata"]["type"] == first
 
 
-def test_br2_an_entity_is_one_result_with_its_other_observations(client: SimulatedClient) -> None:
+def test_br2_an_entity_is_one_result_with_all_its_observations(client: SimulatedClient) -> None:
     seen = ["reads batches of invoices", "writes batches of receipts", "sleeps between batches"]
     client.fire("PostToolUse", **entities(("import-job", "component", seen)))
 
@@ -406,7 +406,7 @@ def test_br15_a_failure_becomes_an_antipattern_in_the_graph(
     ]
 
 
-def test_br7_a_recommendation_becomes_a_relation(client: SimulatedClient) -> None:
+def test_br7_a_sentence_with_recommends_becomes_a_relation(client: SimulatedClient) -> None:
     done = client.command("remember", "--json", "The vendor recommends nightly backups")
 
     assert json.loads(done.stdout)["relations"] == [
@@ -414,7 +414,7 @@ def test_br7_a_recommendation_becomes_a_relation(client: SimulatedClient) -> Non
     ]
 
 
-def test_br9_an_entity_missing_from_a_relation_gets_a_known_type(client: SimulatedClient) -> None:
+def test_br9_a_missing_relation_entity_is_created_with_its_type(client: SimulatedClient) -> None:
     client.fire(
         "PostToolUse",
         **relations(

@@ -83,7 +83,7 @@ def rollouts(tmp_path: Path) -> Rollouts:
     return Rollouts(tmp_path)
 
 
-def test_a_rollout_is_found_with_its_session_and_folder(rollouts: Rollouts) -> None:
+def test_a_codex_transcript_is_found_with_its_session_and_folder(rollouts: Rollouts) -> None:
     rollouts.write()
 
     [found] = rollouts.found
@@ -94,7 +94,7 @@ def test_a_rollout_is_found_with_its_session_and_folder(rollouts: Rollouts) -> N
     assert found.deleted_s == 0
 
 
-def test_sessions_started_by_a_program_are_unattended_and_subagents_are_skipped(
+def test_codex_exec_sessions_are_unattended_and_subagent_sessions_are_skipped(
     rollouts: Rollouts,
 ) -> None:
     rollouts.write(source="exec")
@@ -106,7 +106,7 @@ def test_sessions_started_by_a_program_are_unattended_and_subagents_are_skipped(
     assert rollouts.found == []
 
 
-def test_prompts_are_read_from_events_without_added_context(rollouts: Rollouts) -> None:
+def test_prompts_are_read_from_events_without_context_added_by_codex(rollouts: Rollouts) -> None:
     id_ = "01a2078d-3b87-7441-bd06-f9c4fe02eb14"
     rollouts.write(
         ("response_item", message("developer", "Be precise.")),
@@ -124,7 +124,7 @@ def test_prompts_are_read_from_events_without_added_context(rollouts: Rollouts) 
     assert answered.uuid.startswith(f"{SESSION}:") and answered.created_at and answered.cwd
 
 
-def test_both_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two(
+def test_two_events_of_one_prompt_become_one_turn_but_a_repeated_prompt_two(
     rollouts: Rollouts,
 ) -> None:
     typed = {"type": "user_message", "message": "Go on", "kind": "plain"}
@@ -158,7 +158,7 @@ def test_commands_and_patches_get_the_tool_names_used_to_detect_fixes(rollouts: 
     assert passed.results == (ToolResult("call_1", "ok", False),)
 
 
-def test_older_formats_of_commands_and_results_are_parsed(rollouts: Rollouts) -> None:
+def test_older_codex_formats_of_commands_and_results_are_parsed(rollouts: Rollouts) -> None:
     given = json.dumps({"command": ["bash", "-lc", "make test"], "workdir": "/home/ann/shop"})
     told = json.dumps({"output": "2 failed", "metadata": {"exit_code": 2, "duration_seconds": 1}})
     call = {"type": "function_call", "name": "shell", "arguments": given, "call_id": "c"}
@@ -178,7 +178,7 @@ def test_older_formats_of_commands_and_results_are_parsed(rollouts: Rollouts) ->
     assert turns[3].results[0].is_error
 
 
-def test_reading_a_rollout_can_resume_at_any_line(rollouts: Rollouts) -> None:
+def test_reading_a_codex_transcript_can_resume_at_any_line(rollouts: Rollouts) -> None:
     rollouts.write(
         ("event_msg", user_message("Run the tests", "x")),
         ("response_item", message("assistant", "They pass.")),

@@ -55,7 +55,7 @@ def test_a_stop_event_stores_new_turns_and_changed_files(tmp_path: Path, client:
 
 
 @BOTH
-def test_a_note_in_the_transcript_is_stored_once(tmp_path: Path, client: str) -> None:
+def test_a_note_in_transcript_and_stop_event_is_stored_once(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     note = "Noted decision: The reports run on PostgreSQL."
     other.converse((ANSWER, f"Done.\\n\\n{note}"))
@@ -81,7 +81,7 @@ def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_claude_code_reads_transcripts_of_another_client(tmp_path: Path, client: str) -> None:
+def test_claude_code_also_reads_transcripts_of_other_clients(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     other.fire("SessionStart")
     other.fire("UserPromptSubmit", prompt=PROMPT[client])
@@ -117,7 +117,7 @@ def test_a_record_learned_from_a_past_session_shows_its_client(tmp_path: Path, c
     assert notes(other)["client"] == client
 
 
-def test_a_checkpoint_of_codex_lists_the_files_of_its_patches(tmp_path: Path) -> None:
+def test_a_checkpoint_of_a_codex_session_lists_the_patched_files(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     codex.converse()
 

@@ -69,7 +69,7 @@ def store(opencode: OpenCode, record: Record) -> None:
     memory.close()
 
 
-def test_context_of_session_starts_and_prompts_reaches_the_model(opencode: OpenCode) -> None:
+def test_memories_reach_the_opencode_model_in_the_system_prompt(opencode: OpenCode) -> None:
     store(opencode, DECISION)
 
     first, second = opencode.play(
@@ -96,7 +96,7 @@ def test_a_note_in_the_last_message_is_stored(opencode: OpenCode) -> None:
     assert opencode.log == ""
 
 
-def test_a_rule_refuses_a_call_once_and_a_failure_gets_its_known_fix(opencode: OpenCode) -> None:
+def test_a_rule_refuses_a_call_once_and_a_failed_command_gets_its_fix(opencode: OpenCode) -> None:
     rule = "Files in src get a header line"
     store(opencode, Record("constraint", rule, confidence=0.9, evidence={WHEN: "src/**"}))
     line = "Error: the port 5433 of the analytics proxy refuses the handshake"

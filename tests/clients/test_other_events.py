@@ -123,7 +123,7 @@ def test_a_note_in_the_last_message_is_stored_with_its_client(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_a_client_gets_records_that_another_client_shows(tmp_path: Path, client: str) -> None:
+def test_records_shown_by_claude_code_reach_other_clients_too(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     store(other, DECISION)
     claude = {**other.person, "CLAUDE_PROJECT_DIR": str(other.project)}
@@ -143,7 +143,7 @@ def test_a_client_gets_records_that_another_client_shows(tmp_path: Path, client:
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_a_rule_about_a_file_refuses_the_edit_of_each_client(tmp_path: Path, client: str) -> None:
+def test_a_rule_about_a_file_refuses_the_first_edit_once(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     name, file = EDITS[client]
     rule = "Files in src get a header line"
@@ -160,7 +160,7 @@ def test_a_rule_about_a_file_refuses_the_edit_of_each_client(tmp_path: Path, cli
     assert rule not in told(again)
 
 
-def test_a_patch_in_a_shell_command_of_codex_edits_all_its_files(tmp_path: Path) -> None:
+def test_rules_apply_to_files_patched_by_a_codex_shell_command(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     rule = "Files in src get a header line"
     store(codex, Record("constraint", rule, confidence=0.9, evidence={WHEN: "src/b.py"}))
@@ -172,7 +172,7 @@ def test_a_patch_in_a_shell_command_of_codex_edits_all_its_files(tmp_path: Path)
 
 
 @pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
-def test_a_client_that_cannot_ask_gets_the_rule_as_context(tmp_path: Path, client: str) -> None:
+def test_a_rule_is_sent_as_context_if_a_client_cannot_ask(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     call = {"codex": "PreToolUse.Bash", "gemini": "BeforeTool.run_shell_command"}
     rule = "Never run `npm publish`"
@@ -187,7 +187,7 @@ def test_a_client_that_cannot_ask_gets_the_rule_as_context(tmp_path: Path, clien
 
 
 @pytest.mark.parametrize("client", sorted(FAILURES))
-def test_a_failed_command_is_given_its_stored_fix(tmp_path: Path, client: str) -> None:
+def test_the_reply_to_a_failed_command_contains_the_stored_fix(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     line = "Error: the port 5433 of the analytics proxy refuses the handshake"
     fix = f'"{line}" goes away once the proxy has the new certificate'
@@ -218,7 +218,7 @@ def test_an_empty_prompt_between_two_tool_calls_is_ignored(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("client", "name"), EVERY_EVENT)
-def test_the_client_is_recognised_by_its_event_and_variables(
+def test_the_client_is_recognised_by_its_event_and_environment_variables(
     tmp_path: Path, client: str, name: str
 ) -> None:
     other = OtherClient(client, tmp_path)
@@ -231,7 +231,7 @@ def test_a_variable_set_by_several_clients_does_not_identify_a_client() -> None:
     assert {"GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"} == set(ALSO["qwen"])
 
 
-def test_claude_code_in_the_shell_of_another_client_is_recognised() -> None:
+def test_claude_code_is_recognised_if_started_in_another_clients_shell() -> None:
     event = {"hook_event_name": "Stop", "transcript_path": "/h/.claude/projects/-p/s.jsonl"}
     environ = {"QWEN_PROJECT_DIR": "/p", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 
@@ -239,7 +239,7 @@ def test_claude_code_in_the_shell_of_another_client_is_recognised() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "events").rglob("*.json")))
-def test_events_of_claude_code_are_recognised_as_such(path: Path) -> None:
+def test_recorded_claude_code_events_are_recognised_as_claude_code(path: Path) -> None:
     event = json.loads(path.read_text("utf-8"))
     environ = {"CLAUDE_PROJECT_DIR": "/home/user/project", "CLAUDECODE": "1"}
 
@@ -247,7 +247,7 @@ def test_events_of_claude_code_are_recognised_as_such(path: Path) -> None:
 
 
 @pytest.mark.parametrize("client", ["codex", "qwen", "gemini", "factory", "codebuddy"])
-def test_notices_mention_no_command_that_only_claude_code_has(tmp_path: Path, client: str) -> None:
+def test_notices_in_other_clients_omit_claude_code_commands(tmp_path: Path, client: str) -> None:
     notice = OtherClient(client, tmp_path).fire("SessionStart")["systemMessage"]
 
     assert "memory-fabric is on" in notice and "`memory-fabric status` shows" in notice

@@ -24,7 +24,7 @@ def entries() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
 
 
-def test_transcript_entries_tell_typed_from_scheduled_prompts() -> None:
+def test_transcript_fields_distinguish_typed_from_scheduled_prompts() -> None:
     marks = {
         entry["message"]["content"]: (
             entry["promptSource"],
@@ -45,7 +45,7 @@ def test_transcript_entries_tell_typed_from_scheduled_prompts() -> None:
     assert marks["forget 12345678"] == ("system", "scheduled", None, True, "loop_wakeup")
 
 
-def test_only_typed_prompts_are_turns_of_the_user() -> None:
+def test_only_prompts_typed_by_the_user_become_user_turns() -> None:
     reading = read_on(str(RECORDED))
 
     said = [turn.text for turn in reading.turns if turn.role == "user" and turn.text]
@@ -84,13 +84,13 @@ def later(entry: dict[str, Any], **marks: object) -> str:
     ],
     ids=str,
 )
-def test_unknown_origin_fields_of_a_newer_client_raise_no_trust(
+def test_prompts_with_unknown_origin_fields_of_a_newer_client_are_not_trusted(
     marks: dict[str, object],
 ) -> None:
     assert {later(entry, **marks) for entry in entries() if "promptSource" in entry} == {"machine"}
 
 
-def test_known_origin_fields_of_a_newer_client_are_trusted() -> None:
+def test_prompts_with_known_origin_fields_are_trusted_in_newer_clients() -> None:
     first = entries()[0]
 
     assert later(first, promptSource="typed", turnOrigin="human") == prompts.TYPED
@@ -105,7 +105,7 @@ def test_prompts_without_origin_fields_are_trusted_up_to_the_newest_tested_relea
     assert later(entries()[0], version="") == prompts.TYPED
 
 
-def test_a_scheduled_prompt_is_recognised_when_its_event_arrives(tmp_path: Path) -> None:
+def test_a_scheduled_prompt_is_recognised_by_the_transcript_entry_before_it(tmp_path: Path) -> None:
     lines = RECORDED.read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / "transcript.jsonl"
     shown = []
@@ -120,7 +120,7 @@ def test_a_scheduled_prompt_is_recognised_when_its_event_arrives(tmp_path: Path)
     assert before_prompt(str(path), "notes off") == ""
 
 
-def test_a_transcript_end_without_a_message_counts_as_a_running_tool(tmp_path: Path) -> None:
+def test_a_transcript_with_an_unreadably_long_end_counts_as_running(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
 

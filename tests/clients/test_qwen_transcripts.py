@@ -48,7 +48,7 @@ def read(chats: Path, *entries: dict[str, Any]) -> list[Turn]:
     return Reader(found)(str(path), 0, "", 1 << 20, max_said=1 << 20).turns
 
 
-def test_prompts_and_answers_are_turns_but_entries_of_the_client_are_not(chats: Path) -> None:
+def test_prompts_and_answers_become_turns_but_qwens_own_entries_do_not(chats: Path) -> None:
     asked, answered = read(
         chats,
         entry(1, "user", [{"text": "Write it"}], provenance="real_user"),
@@ -87,7 +87,7 @@ def test_commands_and_changes_get_the_tool_names_used_to_detect_fixes(chats: Pat
     assert turns[1].text == ""
 
 
-def test_a_forked_session_is_attributed_to_the_session_it_copied(chats: Path) -> None:
+def test_copied_entries_of_a_forked_session_belong_to_the_original_session(chats: Path) -> None:
     forked = {"sessionId": "parent", "messageUuid": "x"}
     [turn] = read(chats, entry(1, "user", [{"text": "Write it"}], forkedFrom=forked))
 

@@ -60,7 +60,7 @@ def a_day(client: SimulatedClient) -> str:
     ],
 )
 @pytest.mark.parametrize("bring", [giant, pipe])
-def test_an_unreadable_file_of_a_repository_breaks_nothing_else(
+def test_memory_works_in_a_repository_with_an_unreadable_file(
     client: SimulatedClient, path: str, bring: object
 ) -> None:
     assert callable(bring)
@@ -88,7 +88,7 @@ def test_a_memory_md_that_is_a_pipe_is_reported_and_the_rest_works(client: Simul
     assert "PostgreSQL" in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(client: SimulatedClient) -> None:
+def test_a_pipe_in_place_of_the_signing_key_is_not_replaced(client: SimulatedClient) -> None:
     a_day(client)
     key = client.fabric_home / signing.KEY
     pipe(key)
@@ -96,7 +96,7 @@ def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(client: SimulatedClien
     assert key.is_fifo()
 
 
-def test_a_database_that_is_a_pipe_is_reported_and_nothing_waits_for_it(
+def test_a_pipe_in_place_of_the_database_is_reported_and_does_not_block_hooks(
     client: SimulatedClient,
 ) -> None:
     assert "PostgreSQL" in a_day(client)
@@ -108,7 +108,7 @@ def test_a_database_that_is_a_pipe_is_reported_and_nothing_waits_for_it(
     assert database.is_fifo()
 
 
-def test_a_registry_that_links_to_a_pipe_is_refused_and_not_replaced(
+def test_a_registry_that_is_a_symlink_to_a_pipe_is_reported_and_not_replaced(
     client: SimulatedClient,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -128,7 +128,7 @@ def test_a_registry_that_links_to_a_pipe_is_refused_and_not_replaced(
     assert "registry.json is no regular file" in client.log
 
 
-def test_a_pipe_in_place_of_the_local_folder_does_not_affect_the_graph(
+def test_recall_works_if_the_projects_memory_folder_is_a_pipe(
     client: SimulatedClient,
 ) -> None:
     pipe(client.project / ".claude" / "memory")

@@ -98,7 +98,7 @@ def sent_until_killed(server: Serving) -> list[str]:
     return taken
 
 
-def test_a_killed_server_loses_no_answered_text_and_resending_creates_no_duplicate(
+def test_a_killed_server_loses_no_accepted_text_and_a_resent_text_is_stored_once(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)
@@ -118,7 +118,7 @@ def test_a_killed_server_loses_no_answered_text_and_resending_creates_no_duplica
     assert len(set(again)) == MANY // 4
 
 
-def test_a_full_disk_is_reported_loses_nothing_and_is_recovered_from(tmp_path: Path) -> None:
+def test_a_server_on_a_full_disk_loses_nothing_and_recovers(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
 
     def limit() -> None:
@@ -144,7 +144,7 @@ def test_a_full_disk_is_reported_loses_nothing_and_is_recovered_from(tmp_path: P
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_does_not_outlive_its_server(tmp_path: Path, number: int) -> None:
+def test_the_worker_process_ends_if_its_server_ends(tmp_path: Path, number: int) -> None:
     with serving(Shell(tmp_path)) as server:
         server.send("We use PostgreSQL for the invoices.")
         worker = child_of(server)
@@ -154,7 +154,7 @@ def test_a_worker_does_not_outlive_its_server(tmp_path: Path, number: int) -> No
         until(lambda: not runs(worker))
 
 
-def test_the_work_of_a_killed_worker_is_done_by_its_successor(tmp_path: Path) -> None:
+def test_the_server_replaces_a_killed_worker_and_processes_texts(tmp_path: Path) -> None:
     with serving(Shell(tmp_path)) as server:
         server.send("We use PostgreSQL for the invoices.")
         os.kill(child_of(server), signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_the_work_of_a_killed_worker_is_done_by_its_successor(tmp_path: Path) ->
         assert server.get("/readyz", key="none").status == 200
 
 
-def test_texts_waiting_in_a_killed_server_are_processed_by_the_next_server(tmp_path: Path) -> None:
+def test_waiting_texts_of_a_killed_server_are_processed_by_a_new_server(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     with serving(shell) as server:
         id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]

@@ -143,7 +143,7 @@ def put_back(world: World, kept: Path) -> None:
     shutil.copytree(kept, world.root, symlinks=True)
 
 
-def test_a_worker_killed_between_any_two_steps_leaves_the_same_final_result(
+def test_killing_a_worker_between_any_two_steps_does_not_change_the_final_result(
     world: World, tmp_path: Path
 ) -> None:
     kept = accepted(world, tmp_path / "kept")
@@ -174,7 +174,7 @@ def test_a_text_is_processed_even_if_its_worker_is_killed_twice(
         assert remembered(world.memory()) == undisturbed
 
 
-def test_a_process_killed_while_accepting_has_accepted_all_or_nothing(
+def test_a_process_killed_while_it_accepts_texts_has_stored_all_of_them_or_none(
     world: World, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"

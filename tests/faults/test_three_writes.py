@@ -129,7 +129,7 @@ def limited(most_bytes: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("most_bytes", [0, 100, 3000, 9000, 40_000, 140_000])
-def test_a_disk_that_fills_up_during_any_write_loses_nothing_acknowledged(
+def test_no_acknowledged_write_is_lost_if_the_disk_fills_up_during_any_write(
     hooks: HookRunner, most_bytes: int
 ) -> None:
     """The limit falls into the commit, its log, the queue, the journal or MEMORY.md.
@@ -178,7 +178,7 @@ def test_a_prompt_that_cannot_be_stored_is_reported_once(hooks: HookRunner) -> N
 
 
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
-def test_an_unwritable_journal_is_reported_once_and_completed_later(
+def test_an_unwritable_journal_is_reported_once_and_updated_later(
     hooks: HookRunner, tier: str
 ) -> None:
     path = journal(hooks) if tier == "decisions.jsonl" else graph(hooks).with_name(tier)
@@ -214,7 +214,7 @@ def test_an_unwritable_memory_md_stays_intact_and_is_updated_later(hooks: HookRu
     assert "Redis" in notes(hooks).read_text()
 
 
-def test_a_read_only_memory_md_is_reported_once_and_again_after_a_success(
+def test_a_read_only_memory_md_is_reported_again_only_after_a_successful_write(
     hooks: HookRunner,
 ) -> None:
     seen = []
@@ -295,7 +295,7 @@ def test_a_concurrent_edit_of_the_notes_by_a_person_is_not_lost(
     assert f"library{number - 1}" in text
 
 
-def test_two_concurrent_sessions_share_one_generated_block(hooks: HookRunner) -> None:
+def test_two_concurrent_sessions_write_one_shared_block_in_memory_md(hooks: HookRunner) -> None:
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
         hooks.say(text, session)

@@ -20,7 +20,7 @@ HOME = {"HOME": "/home/ann"}
         ("  http://127.0.0.1:1/x?y=1 ", "http://127.0.0.1:1/x?y=1"),
     ],
 )
-def test_a_receiver_address_without_a_path_gets_the_path_of_ingest(stated: str, url: str) -> None:
+def test_an_address_without_a_path_gets_the_default_ingest_path(stated: str, url: str) -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC_FORWARD_URL": stated}, {})
     assert settings.forward_url == url
     assert settings.complaints == ()
@@ -54,7 +54,7 @@ def test_an_unusable_address_is_reported_and_nothing_is_forwarded(name: str, sta
     assert "pw" not in settings.complaints[0]
 
 
-def test_each_address_has_its_own_key() -> None:
+def test_a_key_is_sent_only_to_the_address_it_belongs_to() -> None:
     brief = {"MOE_MEMORY_ENDPOINT": "http://moe", "MOE_API_KEY": "k1"}
     found = read_settings(HOME | brief, {})
     assert (found.forward_url, found.forward_key) == ("http://moe/v1/memory/ingest", "k1")
@@ -67,7 +67,7 @@ def test_each_address_has_its_own_key() -> None:
     assert (found.forward_url, found.forward_key) == ("http://ours/v1/memory/ingest", "k2")
 
 
-def test_a_key_invalid_in_a_header_is_reported_but_not_shown() -> None:
+def test_a_key_that_is_invalid_in_an_http_header_is_reported() -> None:
     environ = {"MEMORY_FABRIC_FORWARD_URL": "http://h", "MEMORY_FABRIC_FORWARD_KEY": "a\r\nb"}
     settings = read_settings(HOME | environ, {})
     assert settings.forward_url == ""

@@ -35,13 +35,13 @@ def settings(tmp_path: Path) -> Settings:
         ("http://example/localhost", False),
     ],
 )
-def test_addresses_of_this_machine_are_distinguished_from_others(url: str, here: bool) -> None:
+def test_loopback_addresses_are_distinguished_from_other_machines(url: str, here: bool) -> None:
     assert trigger.is_loopback(url) == here
     assert trigger.is_plain(url) != here
     assert not trigger.is_plain(url.replace("http:", "https:"))
 
 
-def test_no_sender_starts_without_a_receiver_or_with_memory_off(settings: Settings) -> None:
+def test_no_sender_starts_without_a_receiver_or_while_memory_is_off(settings: Settings) -> None:
     assert len(trigger.receipts(settings)) == 1
     for off in ({"forward_url": ""}, {"writes": False}, {"ci": True}):
         assert trigger.receipts(settings._replace(**off)) == ()
@@ -51,7 +51,7 @@ def test_no_sender_starts_without_a_receiver_or_with_memory_off(settings: Settin
 
 
 @pytest.mark.parametrize("due", [True, False])
-def test_the_sender_is_started_only_when_an_event_is_due(
+def test_the_sender_process_is_started_only_if_a_waiting_item_is_due(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, due: bool
 ) -> None:
     spawned: list[tuple[list[str], dict[str, str]]] = []
@@ -79,7 +79,7 @@ def test_the_sender_is_started_only_when_an_event_is_due(
         assert environ["MEMORY_FABRIC_HOME"] == str(tmp_path)
 
 
-def test_a_new_receiver_is_announced_once_to_a_person(settings: Settings) -> None:
+def test_a_new_receiver_is_announced_once_in_an_attended_session(settings: Settings) -> None:
     alone = settings._replace(attended=False)
 
     told = [trigger.news(s) for s in (alone, settings, settings)]

@@ -176,7 +176,7 @@ def test_rules_count_as_shown_only_for_clients_that_read_their_file(
     assert all(some == set() for some in shown.values())
 
 
-def test_a_rule_contained_in_several_files_is_shown_by_each(memory: Memory, tmp_path: Path) -> None:
+def test_a_rule_in_several_files_is_shown_by_each_client(memory: Memory, tmp_path: Path) -> None:
     assert memory.project is not None
     root = Path(memory.project.root)
     (root / "AGENTS.md").write_text("- Use tabs, not spaces\n- Only for Codex\n")

@@ -261,7 +261,7 @@ def test_secrets_are_redacted_in_examples_of_skipped_entries() -> None:
     assert not any(token[:12] in example for example in one.examples)
 
 
-def test_instructions_import_nothing_that_is_private(tmp_path: Path, here: Here) -> None:
+def test_links_in_instructions_never_import_private_files(tmp_path: Path, here: Here) -> None:
     shop, config = tmp_path / "shop", Path(here.config_dir)
     private = tmp_path / "home" / "private"
     other = config / "projects" / "-other" / "memory" / "acme.md"

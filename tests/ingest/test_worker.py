@@ -96,7 +96,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return output
 
 
-def test_a_single_run_processes_waiting_texts_and_updates_the_other_tiers(
+def test_a_single_worker_run_processes_waiting_texts_and_writes_the_journals(
     world: World, memory: Memory
 ) -> None:
     accept(memory, SUMMARY.format("Valkey"), "health-check")
@@ -109,12 +109,12 @@ def test_a_single_run_processes_waiting_texts_and_updates_the_other_tiers(
     assert "Redis" in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
-def test_a_single_run_with_nothing_to_do_creates_no_database(world: World) -> None:
+def test_a_single_worker_run_without_waiting_texts_creates_no_database(world: World) -> None:
     assert Worker(world.settings()).run(once=True).done == 0
     assert not Path(world.memory().path_of("project")).exists()
 
 
-def test_a_waiting_worker_processes_new_texts_and_exits_on_sigterm(
+def test_a_continuous_worker_processes_new_texts_and_exits_on_sigterm(
     world: World, memory: Memory
 ) -> None:
     process = world.start(WORK)
@@ -127,7 +127,7 @@ def test_a_waiting_worker_processes_new_texts_and_exits_on_sigterm(
     assert process.returncode == 0
 
 
-def test_a_text_that_the_database_rejects_is_retried_and_then_set_aside(
+def test_a_text_that_the_database_rejects_is_marked_dead_after_several_retries(
     world: World, memory: Memory
 ) -> None:
     cursed, *_ = accept(memory, SUMMARY.format("Cursed"), SUMMARY.format("Redis"))
@@ -146,7 +146,7 @@ def test_a_text_that_the_database_rejects_is_retried_and_then_set_aside(
     assert "refused" in told.error and str(world.root) not in told.error
 
 
-def test_several_concurrent_workers_process_each_text_once(world: World, memory: Memory) -> None:
+def test_concurrent_workers_process_each_text_exactly_once(world: World, memory: Memory) -> None:
     words = [f"word{number} is here now" for number in range(40)]
     accept(memory, *words)
     workers = [world.start(WORK, "once") for _ in range(3)]
@@ -167,7 +167,7 @@ def test_a_worker_exits_when_its_parent_has_exited(world: World, memory: Memory)
     assert ended(process).split() == ["0"]
 
 
-def test_a_text_of_a_killed_worker_is_processed_by_the_next_after_its_lease(
+def test_a_text_of_a_killed_worker_is_processed_by_another_after_the_lease_ends(
     world: World, memory: Memory
 ) -> None:
     (id_,) = accept(memory, SUMMARY.format("Redis"))
@@ -226,7 +226,7 @@ def test_a_megabyte_of_hostile_text_is_processed_quickly(world: World, memory: M
     assert last.state == "done"
 
 
-def test_a_time_limit_waits_for_the_end_of_a_transaction(memory: Memory) -> None:
+def test_a_time_limit_is_enforced_only_after_the_open_transaction(memory: Memory) -> None:
     accept(memory, "some words to begin")
     connection = database(memory).connection
     limit_s = 2.0  # to begin in
@@ -315,7 +315,7 @@ def test_a_replaced_database_is_reopened(world: World, memory: Memory) -> None:
     assert ended(process).split()[-1] == "2"
 
 
-def test_a_worker_waits_for_a_busy_store(world: World, memory: Memory) -> None:
+def test_a_worker_waits_until_a_locked_database_is_free(world: World, memory: Memory) -> None:
     accept(memory, SUMMARY.format("Redis"))
     process = world.start(WORK)
     with database(memory).transaction():

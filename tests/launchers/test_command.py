@@ -112,7 +112,7 @@ def test_the_command_can_be_called_with_a_relative_path(ready: InstalledPlugin) 
         assert told(result)["root"] == ready.root
 
 
-def test_the_users_shell_uses_the_runtime_of_the_plugin(ready: InstalledPlugin) -> None:
+def test_commands_in_the_users_shell_use_the_plugins_runtime_folder(ready: InstalledPlugin) -> None:
     folder = os.path.join(ready.home, ".claude", "plugins", "data")
     for name in ("memory-fabric-inline", "memory-fabric-memory-fabric", "other-plugin"):
         write(os.path.join(folder, name, "interpreter"), f"{PYTHON}\n")

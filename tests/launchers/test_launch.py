@@ -310,7 +310,7 @@ def test_one_of_several_concurrent_hooks_prints_the_python_notice(plugin: Instal
     assert sum(bool(result.stdout) for result in results) == 1
 
 
-def test_a_large_event_is_read_completely_without_python(plugin: InstalledPlugin) -> None:
+def test_a_large_event_is_read_completely_if_python_is_missing(plugin: InstalledPlugin) -> None:
     result = plugin.run_hook(PROMPT[:-1] + b',"rest":"' + b"x" * (8 << 20) + b'"}')
 
     assert result.returncode == 0

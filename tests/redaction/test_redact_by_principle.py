@@ -89,7 +89,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("form", "secret"), TOLD)
-def test_a_secret_is_redacted_in_every_form(form: str, secret: str) -> None:
+def test_a_secret_is_redacted_in_every_notation(form: str, secret: str) -> None:
     text = form.format(secret)
 
     assert may_hold_secret(text)
@@ -98,7 +98,7 @@ def test_a_secret_is_redacted_in_every_form(form: str, secret: str) -> None:
 
 @pytest.mark.parametrize("form", STATED)
 @pytest.mark.parametrize("secret", PHRASES)
-def test_words_joined_by_punctuation_are_redacted_as_a_password(form: str, secret: str) -> None:
+def test_a_password_of_words_joined_by_punctuation_is_redacted(form: str, secret: str) -> None:
     text = form.format(secret)
 
     assert may_hold_secret(text)

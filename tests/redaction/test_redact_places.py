@@ -68,7 +68,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("form", "secret"), PLACES)
-def test_a_weak_password_is_redacted_in_a_field_for_secrets(form: str, secret: str) -> None:
+def test_even_a_weak_password_is_redacted_in_a_password_field(form: str, secret: str) -> None:
     text = form.format(secret)
     clean = redact(text)
 
@@ -91,7 +91,7 @@ def test_a_text_that_only_mentions_a_secret_is_not_redacted(text: str) -> None:
         'The marker "<private>" is documented.',
     ],
 )
-def test_a_marker_that_is_only_mentioned_redacts_nothing(text: str) -> None:
+def test_a_private_tag_that_is_only_mentioned_redacts_nothing(text: str) -> None:
     assert redact(text) == text
 
 
@@ -105,14 +105,14 @@ def test_a_marker_that_is_only_mentioned_redacts_nothing(text: str) -> None:
         ("<private> tag of mine</private> c", "[redacted: private] c"),
     ],
 )
-def test_a_real_marker_redacts_to_its_end_or_the_end_of_the_text(text: str, left: str) -> None:
+def test_a_private_tag_redacts_to_its_end_tag_or_the_end_of_the_text(text: str, left: str) -> None:
     assert redact(text) == left
 
 
 @pytest.mark.parametrize(
     "chain", ["password password a1b2c3d4 e5f6g7h8 i9j1k2l3", "seed phrase: " + "apple " * 120]
 )
-def test_redacting_a_chain_of_names_twice_changes_nothing_more(chain: str) -> None:
+def test_redacting_an_already_redacted_text_changes_nothing(chain: str) -> None:
     once = redact(chain)
 
     assert redact(once) == once

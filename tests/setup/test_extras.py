@@ -32,7 +32,7 @@ def lock_of(tmp_path: Path, line: str) -> str:
     return str(path)
 
 
-def test_different_pins_use_a_different_folder(tmp_path: Path) -> None:
+def test_changed_version_pins_use_a_different_package_folder(tmp_path: Path) -> None:
     root, data = tmp_path, str(tmp_path / "data")
     (root / "plugin").mkdir()
     lock = root / "plugin/serve.lock"
@@ -46,7 +46,7 @@ def test_different_pins_use_a_different_folder(tmp_path: Path) -> None:
     assert extras.folder_of("semantic", data, str(root)) == ""
 
 
-def test_packages_are_installed_completely_once_and_replace_older_ones(
+def test_packages_are_installed_once_and_replace_older_package_folders(
     tmp_path: Path, wheels: Path
 ) -> None:
     data, lock = tmp_path / "data", lock_of(tmp_path, make_wheel(str(wheels), "1.0"))
@@ -68,7 +68,7 @@ def test_packages_are_installed_completely_once_and_replace_older_ones(
     assert [path.name for path in data.iterdir()] == ["semantic-other"]
 
 
-def test_only_one_of_several_concurrent_processes_downloads(tmp_path: Path, wheels: Path) -> None:
+def test_concurrent_installations_download_the_packages_once(tmp_path: Path, wheels: Path) -> None:
     lock = lock_of(tmp_path, make_wheel(str(wheels), "1.0"))
     folder = tmp_path / "data/serve-this"
     found: list[int] = []
@@ -86,7 +86,7 @@ def test_only_one_of_several_concurrent_processes_downloads(tmp_path: Path, whee
     assert len(found) == 3 and len(set(found)) == 1
 
 
-def test_a_package_with_another_hash_is_not_installed(tmp_path: Path, wheels: Path) -> None:
+def test_a_package_whose_hash_differs_is_not_installed(tmp_path: Path, wheels: Path) -> None:
     line = make_wheel(str(wheels), "1.0").rpartition(":")[0]
     folder = tmp_path / "data/serve-this"
 
