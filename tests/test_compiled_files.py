@@ -26,7 +26,7 @@ def told(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("kept", [0, 3, 16, 40])
 @pytest.mark.parametrize("rest", [b"", b"\0" * 99])
-def test_a_truncated_compiled_file_is_rebuilt(tmp_path: Path, kept: int, rest: bytes) -> None:
+def test_a_truncated_bytecode_file_is_recompiled(tmp_path: Path, kept: int, rest: bytes) -> None:
     package = tmp_path / "memory_fabric"
     package.mkdir()
     shutil.copy(str(memory_fabric.__file__), package)
@@ -39,7 +39,7 @@ def test_a_truncated_compiled_file_is_rebuilt(tmp_path: Path, kept: int, rest: b
     assert compiled.read_bytes() == whole
 
 
-def test_a_source_that_cannot_be_compiled_reports_the_reason(tmp_path: Path) -> None:
+def test_a_module_with_a_syntax_error_raises_the_usual_syntax_error(tmp_path: Path) -> None:
     package = tmp_path / "memory_fabric"
     package.mkdir()
     shutil.copy(str(memory_fabric.__file__), package)

@@ -36,12 +36,12 @@ HOME = {"HOME": "/home/ann"}
         ({"MEMORY_FABRIC_HOME": "/a", "CLAUDE_CONFIG_DIR": "/b"}, "/a"),
     ],
 )
-def test_a_variable_determines_the_home_folder(environ: dict[str, str], home: str) -> None:
+def test_an_environment_variable_sets_the_memory_home(environ: dict[str, str], home: str) -> None:
     assert home_path(HOME | environ) == home
     assert read_settings(HOME | environ, {}).home == home
 
 
-def test_the_config_folder_of_the_client_has_its_own_variable() -> None:
+def test_claude_config_dir_sets_the_config_folder_of_the_client() -> None:
     assert config_path(HOME) == "/home/ann/.claude"
     assert config_path(HOME | {"CLAUDE_CONFIG_DIR": "~/c"}) == "/home/ann/c"
 
@@ -112,11 +112,11 @@ def test_an_invalid_value_in_config_toml_is_reported(file: dict[str, object]) ->
 
 
 @pytest.mark.parametrize("file", [{"capture": 1}, {"episodes": "x"}, {"agent_terms": [1]}])
-def test_a_value_in_place_of_a_table_in_config_toml_is_ignored(file: dict[str, object]) -> None:
+def test_a_value_that_should_be_a_table_in_config_toml_is_ignored(file: dict[str, object]) -> None:
     assert read_settings(HOME, file)._replace(complaints=()) == read_settings(HOME, {})
 
 
-def test_search_terms_of_agents_come_from_config_toml() -> None:
+def test_additional_search_terms_of_agents_are_read_from_config_toml() -> None:
     settings = read_settings(HOME, {"agent_terms": {"sql-expert": "joins indexes", "bad": 3}})
     assert settings.agent_terms == {"sql-expert": "joins indexes"}
 
@@ -127,7 +127,7 @@ def test_unattended_runs_and_ci_are_detected() -> None:
 
 
 @pytest.mark.parametrize("name", NO_MEMORY_MD)
-def test_the_clients_own_switches_for_its_memory_are_respected(name: str) -> None:
+def test_variables_that_disable_the_clients_memory_also_disable_memory_md(name: str) -> None:
     for value in ("1", "true", "TRUE", "yes", "on "):
         assert read_settings(HOME | {name: value}, {}).memory_md_off == name
     for value in ("", "0", "false", "no"):
@@ -145,20 +145,20 @@ def test_the_clients_own_switches_for_its_memory_are_respected(name: str) -> Non
         ({"SSH_CONNECTION": "x"}, "darwin", False),
     ],
 )
-def test_a_display_is_detected_from_the_environment(
+def test_environment_variables_show_whether_there_is_a_graphical_display(
     environ: dict[str, str], system: str, seen: bool
 ) -> None:
     assert has_display(environ, system) is seen
 
 
-def test_an_invalid_switch_setting_counts_as_off_and_is_reported() -> None:
+def test_an_invalid_value_of_read_or_write_counts_as_off_and_is_reported() -> None:
     settings = read_settings({}, {"write": "false", "read": True})
 
     assert (settings.reads, settings.writes) == (True, False)
     assert any("write must be true or false" in complaint for complaint in settings.complaints)
 
 
-def test_switches_that_an_invalid_config_file_turns_off_remain_off() -> None:
+def test_a_switch_turned_off_in_an_invalid_config_file_is_respected() -> None:
     broken = "write = false\nnotices = [\nread = true\n"
 
     assert switches_in(broken) == {"write": False}
@@ -203,13 +203,13 @@ def test_an_invalid_config_file_without_isolate_does_not_count_as_isolating(text
         ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"capture": {"unattended": "off"}}, False),
     ],
 )
-def test_capture_is_on_unless_a_setting_disables_it(
+def test_sessions_are_captured_unless_a_setting_disables_capture(
     environ: dict[str, str], file: dict[str, object], kept: bool
 ) -> None:
     assert captures(read_settings(HOME | environ, file)) == kept
 
 
-def test_limits_of_the_server_must_be_whole_numbers() -> None:
+def test_server_limits_in_config_toml_must_be_positive_whole_numbers() -> None:
     stated = read_settings({}, {"serve": {"rate": 50, "backlog": 10}})
     wrong = read_settings({}, {"serve": {"rate": 0, "backlog": True}})
 
@@ -221,7 +221,7 @@ def test_limits_of_the_server_must_be_whole_numbers() -> None:
     )
 
 
-def test_the_variables_of_an_event_apply_only_in_its_thread() -> None:
+def test_environment_variables_of_an_event_apply_only_in_the_events_thread() -> None:
     seen = []
     with config.answering({"HOME": "/of/the/event"}):
         thread = threading.Thread(target=lambda: seen.append(config.environment() is os.environ))

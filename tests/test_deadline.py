@@ -68,7 +68,7 @@ def test_a_deadline_ends_by_wall_clock_time_or_by_cpu_time() -> None:
         Deadline(-1).check("the last sentence")
 
 
-def test_a_deadline_belongs_to_one_thread_and_counts_only_its_work() -> None:
+def test_a_deadline_applies_to_one_thread_and_counts_only_that_threads_cpu_time() -> None:
     limit, seen = Deadline(3600, work_s=0.05), []
     worked, done = threading.Event(), threading.Event()
 
@@ -101,7 +101,7 @@ def test_a_revoked_event_writes_nothing(client: SimulatedClient) -> None:
     assert client.records() == []
 
 
-def test_a_share_of_a_deadline_ends_before_the_whole_deadline() -> None:
+def test_a_part_of_a_deadline_ends_before_the_whole_deadline() -> None:
     whole = Deadline(100)
     with whole.part(0.5):
         assert 40 < whole.ends_s - Deadline(0).ends_s < 51
@@ -118,7 +118,7 @@ def test_waiting_for_a_file_lock_ends_at_the_deadline_of_the_event(tmp_path: Pat
         assert limit.wait_s(5.0, for_file=True) == 0
 
 
-def test_a_note_missed_by_one_stop_event_is_read_by_the_next(
+def test_a_note_missed_by_a_stop_event_for_lack_of_time_is_stored_at_the_next_stop(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Go on, please.")
@@ -131,7 +131,7 @@ def test_a_note_missed_by_one_stop_event_is_read_by_the_next(
     assert "out of time" in client.command("status").stdout.lower()
 
 
-def test_a_prompt_without_recall_for_lack_of_time_is_counted_and_reported_once(
+def test_prompts_that_get_no_memories_for_lack_of_time_are_reported_once(
     client: SimulatedClient,
 ) -> None:
     error = "refuses the quorum of ledger_shard_7"

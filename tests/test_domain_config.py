@@ -23,7 +23,7 @@ HOME = {"HOME": "/home/ann"}
         ("x" * 200, "x" * 80),
     ],
 )
-def test_a_domain_name_is_normalised(written: str, kept: str) -> None:
+def test_a_domain_name_is_normalised_to_a_single_spelling(written: str, kept: str) -> None:
     assert domain_name(written) == kept
 
 
@@ -116,7 +116,7 @@ def test_valid_names_in_a_malformed_list_of_agents_are_kept(agents: object) -> N
 
 
 @pytest.mark.parametrize("value", ["yes", 1, [], {}])
-def test_an_invalid_isolate_value_isolates_and_is_reported(value: object) -> None:
+def test_an_invalid_value_of_isolate_counts_as_true_and_is_reported(value: object) -> None:
     file = {"domains": {"legal": {"isolate": value}}, "agents": {"notary": {"isolate": value}}}
 
     settings = read_settings(HOME, file)

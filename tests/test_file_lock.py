@@ -54,7 +54,7 @@ def opened(path: Path, number: int) -> Iterator[list[int]]:
         os.close(handle)
 
 
-def test_an_exclusive_lock_excludes_others_until_it_closes(locks: str, tmp_path: Path) -> None:
+def test_an_exclusive_lock_prevents_other_locks_until_released(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 2) as (second, third):
         with opened(tmp_path / "lock", 1) as (first,):
             assert file_lock.take(first)
@@ -64,7 +64,7 @@ def test_an_exclusive_lock_excludes_others_until_it_closes(locks: str, tmp_path:
         assert not file_lock.take(third)
 
 
-def test_shared_locks_coexist_and_exclude_an_exclusive_lock(locks: str, tmp_path: Path) -> None:
+def test_shared_locks_coexist_but_prevent_an_exclusive_lock(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 1) as (alone,):
         with opened(tmp_path / "lock", 5) as holders:
             assert all(file_lock.take(one, shared=True) for one in holders)
@@ -72,7 +72,7 @@ def test_shared_locks_coexist_and_exclude_an_exclusive_lock(locks: str, tmp_path
         assert file_lock.take(alone)
 
 
-def test_the_locked_file_can_be_written(locks: str, tmp_path: Path) -> None:
+def test_a_locked_file_can_be_written_by_the_lock_owner(locks: str, tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with opened(path, 1) as (handle,):
         assert file_lock.take(handle)
@@ -80,7 +80,7 @@ def test_the_locked_file_can_be_written(locks: str, tmp_path: Path) -> None:
     assert path.read_bytes() == b"17\n"
 
 
-def test_an_error_other_than_a_held_lock_is_raised(locks: str, tmp_path: Path) -> None:
+def test_locking_a_closed_file_raises_an_error(locks: str, tmp_path: Path) -> None:
     with opened(tmp_path / "lock", 1) as (handle,):
         pass
     with pytest.raises(OSError):

@@ -31,7 +31,7 @@ def name(path: Path) -> str:
     return path.name
 
 
-def test_all_tests_run_on_linux_and_some_on_two_other_systems() -> None:
+def test_the_test_workflow_has_jobs_for_linux_macos_and_windows() -> None:
     listed = jobs(GITHUB / "workflows/tests.yml")
 
     systems = {job["runs-on"].partition("-")[0] for job in listed.values()}
@@ -53,7 +53,7 @@ def test_every_file_used_by_a_workflow_exists(workflow: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=name)
-def test_a_workflow_states_that_it_was_not_run_and_requests_few_permissions(workflow: Path) -> None:
+def test_each_workflow_says_it_has_not_been_run_and_has_minimal_permissions(workflow: Path) -> None:
     content = read(workflow)
 
     assert "has not been run" in workflow.read_text("utf-8").splitlines()[0]

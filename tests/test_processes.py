@@ -25,7 +25,7 @@ def test_a_running_process_is_detected_and_an_ended_one_is_not() -> None:
 
 
 @pytest.mark.parametrize("states", ["/proc", "/nonexistent"])
-def test_an_exited_process_is_detected_without_waiting_for_it(states: str) -> None:
+def test_an_exited_process_that_was_not_yet_reaped_is_detected(states: str) -> None:
     """Without /proc, as on macOS, `ps` tells it where it is installed."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -57,7 +57,7 @@ class Kernel:
 
 
 @pytest.mark.parametrize(("code", "runs"), [(259, True), (0, False), (1, False)])
-def test_the_exit_code_shows_on_windows_if_a_process_runs(code: int, runs: bool) -> None:
+def test_on_windows_the_exit_code_shows_whether_a_process_is_running(code: int, runs: bool) -> None:
     kernel = Kernel(code)
 
     assert processes._runs_by_handle(17, kernel) is runs
@@ -73,7 +73,7 @@ def test_a_process_that_windows_refuses_to_open_counts_as_running(
     assert processes._runs_by_handle(17, Kernel(0, handle=None)) is runs
 
 
-def test_a_detached_process_has_a_session_of_its_own(tmp_path: Path) -> None:
+def test_a_detached_process_runs_in_a_session_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "told"
     pid = processes.start_detached([sys.executable, "-I", "-S", "-c", WRITE, str(path)], {})
     os.waitpid(pid, 0)
@@ -81,7 +81,7 @@ def test_a_detached_process_has_a_session_of_its_own(tmp_path: Path) -> None:
     assert path.read_text() == f"{pid} {pid}"
 
 
-def test_a_detached_process_gets_a_group_if_no_session_is_possible(
+def test_a_detached_process_gets_a_process_group_if_setsid_is_unavailable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spawn: Any = os.posix_spawn
@@ -99,7 +99,7 @@ def test_a_detached_process_gets_a_group_if_no_session_is_possible(
     assert path.read_text() == f"{pid} {os.getsid(0)}"
 
 
-def test_a_detached_windows_process_has_no_console_and_leaves_the_clients_job(
+def test_a_detached_windows_process_has_no_console_and_tries_to_leave_the_job(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     flags: list[int] = []

@@ -35,13 +35,13 @@ def relative(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def test_the_two_commands_that_set_everything_up_exist_and_can_be_run() -> None:
+def test_the_demo_and_test_scripts_in_the_readme_are_executable() -> None:
     for name in ("scripts/demo", "scripts/test"):
         assert f"\n{name}\n" in README
         assert os.access(ROOT / name, os.X_OK)
 
 
-def test_the_readme_contains_both_installations_and_how_to_update() -> None:
+def test_the_readme_shows_both_ways_to_install_and_how_to_update() -> None:
     parts = "--sparse .claude-plugin bin hooks plugin skills"
     for source in (f"OWNER/REPO {parts}", '"$PWD/dist/memory-fabric"'):
         assert (
@@ -52,7 +52,7 @@ def test_the_readme_contains_both_installations_and_how_to_update() -> None:
     assert "after `git pull` and `scripts/package dist/memory-fabric`" in README
 
 
-def test_the_readme_describes_the_first_installation_as_in_the_lock() -> None:
+def test_the_readme_gives_the_correct_number_and_size_of_packages() -> None:
     lock = (ROOT / "plugin/requirements.lock").read_text("utf-8")
     [(packages, megabytes)] = re.findall(r"need (\d+) packages \((\d+) MB\)", FOLDED)
 
@@ -60,7 +60,7 @@ def test_the_readme_describes_the_first_installation_as_in_the_lock() -> None:
     assert int(megabytes) == installation.SIZE_MB
 
 
-def test_figures_on_capture_and_prompts_in_the_readme_are_in_the_benchmarks() -> None:
+def test_figures_on_the_questions_page_about_capture_and_prompts_are_measured() -> None:
     measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
     answers = " ".join(QUESTIONS.split())
 
@@ -96,7 +96,7 @@ def test_the_readme_lists_each_client_supported_by_setup(client: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_command_mentioned_on_a_page_exists(page: Path) -> None:
+def test_every_command_mentioned_in_the_documentation_exists(page: Path) -> None:
     text = re.sub(r"^```text\n.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
     named = set(re.findall(r"(?:`|/|^)memory-fabric ([a-z]+)", text, re.M))
 
@@ -104,14 +104,14 @@ def test_every_command_mentioned_on_a_page_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_skill_mentioned_on_a_page_exists(page: Path) -> None:
+def test_every_skill_mentioned_in_the_documentation_exists(page: Path) -> None:
     named = set(re.findall(r"/memory-fabric:([a-z-]+)", page.read_text("utf-8")))
 
     assert named <= {p.parent.name for p in ROOT.glob("skills/*/SKILL.md")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_link_inside_the_repository_points_to_a_file(page: Path) -> None:
+def test_every_relative_link_in_the_documentation_points_to_a_file(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
 
     assert [t for t in targets if not (page.parent / t).exists()] == []
@@ -127,7 +127,7 @@ def test_every_shell_example_is_valid_in_a_posix_shell(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_script_mentioned_on_a_page_exists(page: Path) -> None:
+def test_every_script_mentioned_in_the_documentation_exists(page: Path) -> None:
     named = set(
         re.findall(r"`((?:scripts|bin|hooks|benchmarks|evals)/[\w./-]+)", page.read_text("utf-8"))
     )
@@ -137,7 +137,7 @@ def test_every_script_mentioned_on_a_page_exists(page: Path) -> None:
     assert sorted(n for n, paths in places.items() if not any(p.exists() for p in paths)) == []
 
 
-def test_every_figure_of_the_comparison_is_in_the_benchmarks() -> None:
+def test_every_figure_in_the_comparison_table_is_in_the_benchmarks() -> None:
     pages = ("docs/benchmarks.md", "docs/shown.md")
     measured = {n for page in pages for n in _figures((ROOT / page).read_text("utf-8"))}
 
@@ -153,7 +153,7 @@ def _figures(text: str) -> list[str]:
     return re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]|\.\d)", text.replace("**", ""))
 
 
-def test_every_settings_variable_is_on_the_configuration_page() -> None:
+def test_every_environment_variable_is_on_the_configuration_page() -> None:
     source = (ROOT / "plugin/memory_fabric/config.py").read_text("utf-8")
     page = (ROOT / "docs/configuration.md").read_text("utf-8")
 
@@ -171,7 +171,7 @@ def test_every_settings_variable_is_on_the_configuration_page() -> None:
     ],
     ids=["stale", "help", "tiers"],
 )
-def test_every_page_gives_the_correct_days_until_memories_are_stale(told: str) -> None:
+def test_every_page_gives_the_correct_number_of_days_until_memories_are_stale(told: str) -> None:
     ages = re.findall(r"(decision|technolog|pattern|preference|other|else)\D+?(\d+)", told.lower())
 
     words = {kind.rstrip("y"): days for kind, days in STALE_AFTER_DAYS.items() if days}
@@ -180,7 +180,7 @@ def test_every_page_gives_the_correct_days_until_memories_are_stale(told: str) -
     assert {kind: int(days) for kind, days in ages}.items() <= words.items()
 
 
-def test_each_decision_has_a_number_and_is_listed() -> None:
+def test_each_decision_page_has_a_unique_number_and_is_listed() -> None:
     pages = sorted(p.name for p in (ROOT / "docs/decisions").glob("0*.md"))
     listed = (ROOT / "docs/decisions/README.md").read_text("utf-8")
 

@@ -37,12 +37,12 @@ def front_matter(name: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def test_only_the_expected_skills_exist() -> None:
+def test_the_skills_folder_contains_exactly_the_expected_skills() -> None:
     assert sorted(p.parent.name for p in SKILLS.glob("*/SKILL.md")) == list(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_front_matter_is_plain_and_valid(name: str) -> None:
+def test_the_front_matter_of_each_skill_is_plain_and_valid(name: str) -> None:
     found = front_matter(name)
 
     assert found.pop("disable-model-invocation", "") == ("true" if name in TYPED_ONLY else "")
@@ -55,7 +55,7 @@ def test_the_front_matter_is_plain_and_valid(name: str) -> None:
         assert quoted or (": " not in value and " #" not in value and value[0].isalnum())
 
 
-def test_the_skill_descriptions_given_to_each_session_are_short() -> None:
+def test_the_skill_descriptions_loaded_in_each_session_are_short() -> None:
     told = (name for name in NAMES if name not in TYPED_ONLY)
 
     lines = [f"- memory-fabric:{name}: {front_matter(name)['description']}" for name in told]
@@ -64,7 +64,7 @@ def test_the_skill_descriptions_given_to_each_session_are_short() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tools_a_skill_may_use_without_asking_are_listed_and_only_read_or_store(name: str) -> None:
+def test_skills_pre_approve_only_tools_that_read_or_store(name: str) -> None:
     rules = front_matter(name)["allowed-tools"].split(", ")
     shell = [re.fullmatch(r"Bash\(memory-fabric ([a-z]+)([^()]*)\)", rule) for rule in rules]
     commands = [(found[1], found[2]) for found in shell if found]

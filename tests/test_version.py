@@ -18,7 +18,7 @@ def test_the_plugin_manifest_has_the_version_of_the_package() -> None:
     assert manifest["version"] == __version__
 
 
-def test_the_marketplace_file_gives_no_other_version() -> None:
+def test_the_marketplace_file_does_not_contain_a_different_version() -> None:
     market = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text("utf-8"))
 
     stated = [p.get("version", __version__) for p in market["plugins"]]
@@ -49,7 +49,7 @@ def test_the_unreleased_section_of_the_changelog_is_short() -> None:
     assert len(changes.partition("\n## ")[0].split()) <= 900
 
 
-def test_no_page_refers_to_the_other_product_of_this_name_on_pypi() -> None:
+def test_no_file_tells_users_to_install_the_unrelated_pypi_package_of_this_name() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     places = ("README.md", "CONTRIBUTING.md", "docs", "plugin", "skills", "hooks", "benchmarks")
     pages = [

@@ -39,14 +39,14 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
-def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
+def test_every_documentation_page_is_on_the_website(site: Path) -> None:
     pages = {p.stem for p in (ROOT / "docs").rglob("*.md")} - {"README"}
 
     assert pages <= {p.stem for p in site.rglob("*.html")}
     assert '<h1 id="memory-fabric">' in (site / "index.html").read_text("utf-8")
 
 
-def test_every_link_of_the_site_points_to_an_existing_file_and_heading(site: Path) -> None:
+def test_every_link_on_the_website_points_to_an_existing_file_and_heading(site: Path) -> None:
     texts = {page: page.read_text("utf-8") for page in site.rglob("*.html")}
     checked = 0
     for page, text in texts.items():
@@ -59,7 +59,7 @@ def test_every_link_of_the_site_points_to_an_existing_file_and_heading(site: Pat
     assert checked > 1000
 
 
-def test_a_page_of_the_site_loads_nothing_from_the_network(site: Path) -> None:
+def test_a_website_page_loads_nothing_from_the_network(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         assert "<style>" in text
@@ -76,7 +76,7 @@ def test_a_page_of_the_site_loads_nothing_from_the_network(site: Path) -> None:
         ("docs", "leads to no file"),
     ],
 )
-def test_a_broken_link_stops_the_build_and_is_reported(
+def test_a_broken_link_fails_the_website_build_and_is_reported(
     checkout: Path, link: str, told: str
 ) -> None:
     (checkout.parent / "outside.md").write_text("# Outside\n")
@@ -89,7 +89,7 @@ def test_a_broken_link_stops_the_build_and_is_reported(
     assert line.startswith(f"scripts/website: README.md: {link}") and told in line
 
 
-def test_a_folder_that_is_not_empty_is_left_unchanged(tmp_path: Path) -> None:
+def test_the_website_build_leaves_a_folder_with_files_unchanged(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
 
     done = build(tmp_path)

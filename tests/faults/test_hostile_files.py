@@ -79,7 +79,7 @@ def test_an_invalid_git_file_does_not_prevent_storing_and_recalling(
     assert "PostgreSQL" in a_day(client)
 
 
-def test_a_memory_md_that_is_a_pipe_is_reported_and_the_rest_works(client: SimulatedClient) -> None:
+def test_a_pipe_in_place_of_memory_md_is_reported_and_recall_works(client: SimulatedClient) -> None:
     assert "PostgreSQL" in a_day(client)
     (notes,) = client.home.rglob("MEMORY.md")
     pipe(notes)
