@@ -161,7 +161,7 @@ def test_prompts_that_get_no_memories_for_lack_of_time_are_reported_once(
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact", "SessionEnd"])
-def test_an_event_waits_only_once_for_a_locked_store(client: SimulatedClient, event: str) -> None:
+def test_an_event_waits_only_once_for_a_database_lock(client: SimulatedClient, event: str) -> None:
     client.prompt("We decided to use PostgreSQL for the shop.")
     client.say("assistant", "Noted decision: Redis holds the carts of the shop.")
     limit = Deadline(3600, lock_s=0.2)

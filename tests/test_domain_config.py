@@ -100,7 +100,7 @@ def test_an_environment_variable_sets_the_domain_of_a_process() -> None:
         ({"agents": "x"}, "[agents.NAME]"),
     ],
 )
-def test_an_invalid_domain_is_reported_and_left_out(file: dict[str, object], named: str) -> None:
+def test_an_invalid_domain_is_reported_and_ignored(file: dict[str, object], named: str) -> None:
     settings = read_settings(HOME, file)
 
     assert [named in complaint for complaint in settings.complaints] == [True]

@@ -378,7 +378,7 @@ def test_br3_a_lower_similarity_threshold_merges_more_results(client: SimulatedC
     assert merged[0]["metadata"]["cross_validated"] is True
 
 
-def test_br16_from_now_on_does_not_record_now_as_a_rejected_option(client: SimulatedClient) -> None:
+def test_br16_the_phrase_from_now_on_adds_no_rejected_option(client: SimulatedClient) -> None:
     client.fire("UserPromptSubmit", prompt="From now on add a test to every mended fault.")
     client.fire("Stop", last_assistant_message="ok")
     client.command("remember", "From now on use pnpm over npm, instead of that.")

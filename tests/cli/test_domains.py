@@ -92,7 +92,7 @@ def test_domains_command_shows_the_configuration_from_config_toml(shell: Shell) 
     assert listed["here"] == "general"
 
 
-def test_an_unknown_setting_of_a_domain_is_reported(shell: Shell) -> None:
+def test_an_unknown_setting_in_a_domain_table_is_reported(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolated = true\n")
     shell.remember("Use cursor-based pagination for all list endpoints")
 

@@ -85,7 +85,7 @@ class TestSync:
         assert done.status == 0 and "another process is sending or will retry" in done.out
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
-    def test_sync_sends_nothing_while_memory_is_off_and_reports_it(
+    def test_sync_reports_that_nothing_is_sent_while_memory_is_off(
         self, shell: Shell, variables: dict[str, str]
     ) -> None:
         with Receiver() as receiver:

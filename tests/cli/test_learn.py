@@ -224,7 +224,7 @@ def proposed(shell: Shell, machine: Machine) -> dict[str, str]:
     return {"mock": words["DATABASE"], "pnpm": words["sessions)"], "vendored": words["files."]}
 
 
-def test_one_command_accepts_edits_and_drops_proposals_of_several_projects(
+def test_one_command_can_accept_edit_and_drop_proposals_of_several_projects(
     shell: Shell, machine: Machine
 ) -> None:
     ids = proposed(shell, machine)
@@ -293,7 +293,7 @@ def test_an_unknown_or_repeated_proposal_id_is_refused_and_changes_nothing(
     assert "shop: 2 proposals" in shell.run("learn").out
 
 
-def test_proposals_of_an_isolated_domain_are_shown_only_inside_it(
+def test_proposals_of_an_isolated_domain_are_shown_only_in_that_domain(
     shell: Shell, machine: Machine
 ) -> None:
     legal = shell.project / "legal"

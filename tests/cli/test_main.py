@@ -156,7 +156,7 @@ def test_an_invalid_config_file_that_isolates_domains_is_reported_with_the_effec
     assert "until it is repaired, hooks and tools recall and store nothing" in done.err
 
 
-def test_a_pipe_that_closes_early_causes_no_error(shell: Shell) -> None:
+def test_an_output_pipe_that_closes_early_causes_no_error(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
 
     done = subprocess.run(

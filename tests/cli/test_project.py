@@ -298,7 +298,7 @@ def test_project_undo_ignores_invalid_undo_entries_in_the_registry(
     assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
 
 
-def test_a_link_that_failed_on_a_locked_project_is_not_retried(shell: Shell, web: Shell) -> None:
+def test_a_project_link_that_failed_on_a_lock_is_not_retried(shell: Shell, web: Shell) -> None:
     database = shell.memory / "projects" / this(web)["id"] / "graph.db"
     own = this(shell)["id"]
     connection = sqlite3.connect(database)

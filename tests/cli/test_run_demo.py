@@ -125,7 +125,7 @@ def test_the_demo_fails_without_the_plugin_folder(bare: dict[str, str], tmp_path
     assert "hooks.json" in done.stderr
 
 
-def test_the_demo_states_the_required_python_if_none_is_found(tmp_path: Path) -> None:
+def test_the_demo_reports_the_required_python_if_none_is_found(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("dirname", "sh"):

@@ -126,7 +126,7 @@ def test_status_lists_each_tier_with_its_contents(reports: dict[str, list[str]])
     assert "records" in " ".join(found["holds"])
 
 
-def test_review_shows_commands_to_confirm_edit_or_forget(reports: dict[str, list[str]]) -> None:
+def test_review_shows_commands_to_confirm_or_edit_memories(reports: dict[str, list[str]]) -> None:
     shown = "\n".join(reports["review"])
 
     assert "stale memory, " in shown

@@ -246,7 +246,7 @@ def test_the_project_command_shows_the_projects_name_keys_and_id(shell: Shell) -
     assert found["id"] in shell.run("project").out
 
 
-def test_off_here_stops_capture_in_this_project_until_it_is_switched_on(shell: Shell) -> None:
+def test_off_here_stops_capture_in_this_project_until_switched_on_again(shell: Shell) -> None:
     off = shell.run("off", "--here", "--write")
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")

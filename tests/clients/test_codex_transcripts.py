@@ -124,7 +124,7 @@ def test_prompts_are_read_from_events_without_context_added_by_codex(rollouts: R
     assert answered.uuid.startswith(f"{SESSION}:") and answered.created_at and answered.cwd
 
 
-def test_two_events_of_one_prompt_become_one_turn_but_a_repeated_prompt_two(
+def test_two_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two_turns(
     rollouts: Rollouts,
 ) -> None:
     typed = {"type": "user_message", "message": "Go on", "kind": "plain"}

@@ -143,7 +143,7 @@ def test_records_shown_by_claude_code_reach_other_clients_too(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_a_rule_about_a_file_refuses_the_first_edit_once(tmp_path: Path, client: str) -> None:
+def test_a_rule_about_a_file_refuses_an_edit_only_once(tmp_path: Path, client: str) -> None:
     other = OtherClient(client, tmp_path)
     name, file = EDITS[client]
     rule = "Files in src get a header line"

@@ -174,7 +174,7 @@ def test_a_text_is_processed_even_if_its_worker_is_killed_twice(
         assert remembered(world.memory()) == undisturbed
 
 
-def test_a_process_killed_while_it_accepts_texts_has_stored_all_of_them_or_none(
+def test_a_process_killed_while_accepting_texts_has_stored_all_texts_or_none(
     world: World, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"

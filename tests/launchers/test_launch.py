@@ -71,7 +71,7 @@ def test_a_pipe_in_place_of_the_cached_interpreter_file_is_not_read(
     assert read(plugin.remembered()) == f"{PYTHON}\n"
 
 
-def test_a_search_for_python_starts_processes(plugin: InstalledPlugin) -> None:
+def test_a_search_for_python_starts_child_processes(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook()
@@ -139,7 +139,7 @@ def test_a_python_not_on_the_path_is_found_in_configured_folders(plugin: Install
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_the_searched_folders_include_those_of_uv_and_pyenv(plugin: InstalledPlugin) -> None:
+def test_python_is_also_searched_in_the_folders_of_uv_and_pyenv(plugin: InstalledPlugin) -> None:
     managed = os.path.join(plugin.home, ".local/share/uv/python/cpython-3.12.1-linux/bin/python3")
     versions = os.path.join(plugin.home, ".pyenv/versions/3.13.0/bin/python3")
     for path in (managed, versions):
@@ -296,7 +296,7 @@ def test_a_missing_python_is_reported_once_with_a_remedy(
         b'{"hook_event_name":"Stop","last_assistant_message":"\\"hook_event_name\\":\\"SessionStart\\""}',
     ],
 )
-def test_without_python_other_events_print_no_notice(plugin: InstalledPlugin, event: bytes) -> None:
+def test_irrelevant_events_print_no_python_notice(plugin: InstalledPlugin, event: bytes) -> None:
     result = plugin.run_hook(event)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
@@ -329,7 +329,7 @@ def test_without_a_runtime_folder_the_python_notice_appears_only_at_session_star
     assert json.loads(start.stdout)["systemMessage"]
 
 
-def test_only_a_python_that_is_too_old_is_reported_as_too_old(plugin: InstalledPlugin) -> None:
+def test_an_old_python_is_reported_if_no_newer_python_is_found(plugin: InstalledPlugin) -> None:
     old_python(os.path.join(plugin.path, "python3"))
 
     message = json.loads(plugin.run_hook().stdout)["systemMessage"]

@@ -91,7 +91,7 @@ def test_the_status_line_is_empty_for_invalid_input(bar: Bar, given: bytes) -> N
     assert bar.line(given) == ""
 
 
-def test_the_status_line_reports_but_does_not_create_a_memory(bar: Bar, tmp_path: Path) -> None:
+def test_the_status_line_does_not_create_a_missing_memory(bar: Bar, tmp_path: Path) -> None:
     home = tmp_path / "none"
 
     assert bar.line(MEMORY_FABRIC_HOME=str(home)) == "memory project: nothing yet"

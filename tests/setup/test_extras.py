@@ -96,7 +96,7 @@ def test_a_package_whose_hash_differs_is_not_installed(tmp_path: Path, wheels: P
     assert [path for path in folder.parent.iterdir() if path.is_dir()] == []
 
 
-def test_a_package_only_available_as_source_is_not_built(tmp_path: Path, wheels: Path) -> None:
+def test_a_package_available_only_as_source_is_not_built(tmp_path: Path, wheels: Path) -> None:
     mark = tmp_path / "mark"
     lock = lock_of(tmp_path, make_source_archive(str(wheels), "1.0", str(mark)))
 

@@ -29,7 +29,7 @@ def bytes_of(shell: Shell) -> bytes:
     return b"\0".join(path.read_bytes() for path in files if path.is_file())
 
 
-def test_undo_restores_a_forgotten_memory(filled: Shell) -> None:
+def test_undo_restores_a_memory_deleted_by_forget(filled: Shell) -> None:
     filled.run("forget", "offset", "timeouts", "--yes")
 
     filled.run("undo", "--last")
@@ -79,7 +79,7 @@ def test_purge_without_yes_previews_and_warns_that_it_cannot_be_undone(filled: S
     assert LESSON.encode() in bytes_of(filled)
 
 
-def test_purge_with_yes_erases_the_memory_from_every_file_and_keeps_others(filled: Shell) -> None:
+def test_purge_with_yes_erases_the_given_memory_from_every_file(filled: Shell) -> None:
     filled.run("backup")
 
     done = filled.run("forget", "offset", "timeouts", "--purge", "--yes", "--json")
@@ -209,7 +209,7 @@ def test_forgetting_an_entity_keeps_records_that_also_mention_another_entity(she
     assert f"record:{alone['id']}" in [hit["id"] for hit in back]
 
 
-def test_ctrl_c_stops_a_purge_and_the_same_command_erases_the_rest(
+def test_repeating_a_purge_interrupted_by_ctrl_c_completes_the_purge(
     filled: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("forget", "offset", "timeouts", "--purge", "--yes")

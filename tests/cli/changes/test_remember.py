@@ -64,7 +64,7 @@ def test_remember_with_a_dash_reads_standard_input(shell: Shell) -> None:
     assert {"from": "Redis", "relation": "chose_over", "to": "Memcached"} in done.json["relations"]
 
 
-def test_unquoted_words_are_joined_into_one_text(shell: Shell) -> None:
+def test_unquoted_words_after_remember_are_joined_into_one_text(shell: Shell) -> None:
     assert shell.remember(*BR_11.split())["what"] == BR_11
 
 
@@ -111,7 +111,7 @@ def test_remembering_the_same_text_twice_reports_no_new_entities(shell: Shell) -
     assert again["known_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
 
 
-def test_instead_of_replaces_only_the_memory_with_the_given_id(shell: Shell) -> None:
+def test_option_instead_of_replaces_only_the_memory_with_the_given_id(shell: Shell) -> None:
     old = shell.remember("We use MongoDB for the orders")
 
     beside = shell.remember("We moved from MongoDB to PostgreSQL for the orders")
@@ -137,7 +137,7 @@ def test_a_conflicting_decision_is_shown_with_the_command_that_replaces_it(shell
     assert done["opposite"] == []
 
 
-def test_instead_of_refuses_a_memory_of_another_scope(shell: Shell) -> None:
+def test_option_instead_of_refuses_a_memory_of_another_scope(shell: Shell) -> None:
     old = shell.remember("--scope", "user", "I use npm")
 
     done = shell.run("remember", "Use pnpm", "--instead-of", old["short_id"])

@@ -182,7 +182,7 @@ def test_transcripts_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
     assert receipts.read(paths) == []
 
 
-def test_broken_symbolic_links_are_skipped(tmp_path: Path) -> None:
+def test_broken_symbolic_links_to_transcripts_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "s-1.jsonl").write_text("{}\n", "utf-8")
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
     (tmp_path / "gone.jsonl").symlink_to("nowhere")
@@ -192,7 +192,7 @@ def test_broken_symbolic_links_are_skipped(tmp_path: Path) -> None:
     assert found == [str(tmp_path / "s-1.jsonl")]
 
 
-def test_a_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
+def test_a_transcript_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "s-1.jsonl").write_text("{}\n", "utf-8")
     (tmp_path / "link").symlink_to("real")
@@ -202,7 +202,7 @@ def test_a_folder_reached_by_two_paths_is_read_once(tmp_path: Path) -> None:
     assert found == [str(tmp_path / "real" / "s-1.jsonl")]
 
 
-def test_millions_of_empty_lines_are_skipped_quickly(tmp_path: Path) -> None:
+def test_millions_of_empty_transcript_lines_are_skipped_quickly(tmp_path: Path) -> None:
     path = tmp_path / "s-1.jsonl"
     path.write_bytes(b"{}\n" * 2_000_000 + b"\n" * 2_000_000)
 

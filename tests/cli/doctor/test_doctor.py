@@ -64,7 +64,7 @@ def test_doctor_shows_areas_symbols_with_labels_and_the_number_of_checks(enabled
     assert "removed other users' rights on " in mended.out
 
 
-def test_a_terminal_without_unicode_gets_ascii_symbols(shell: Shell) -> None:
+def test_doctor_prints_ascii_symbols_if_the_terminal_lacks_unicode(shell: Shell) -> None:
     done = shell.run("doctor", PYTHONIOENCODING="ascii:backslashreplace")
 
     assert "+ ok" in done.out and "✓" not in done.out and "\\u2713" not in done.out

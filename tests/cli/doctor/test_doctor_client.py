@@ -40,7 +40,7 @@ def test_doctor_accepts_an_enabled_plugin_and_assigns_an_area_to_each_check(enab
     }
 
 
-def test_a_project_that_disables_the_plugin_is_reported(enabled: Shell) -> None:
+def test_doctor_reports_a_project_that_disables_the_plugin(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
 
     check = look(enabled)["hooks"]
@@ -49,7 +49,7 @@ def test_a_project_that_disables_the_plugin_is_reported(enabled: Shell) -> None:
     assert f"claude plugin enable {PLUGIN}" in check["remedy"]
 
 
-def test_local_settings_override_project_settings(enabled: Shell) -> None:
+def test_doctor_applies_local_settings_over_project_settings(enabled: Shell) -> None:
     configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
     configure(enabled, LOCAL, enabledPlugins={PLUGIN: True})
 
@@ -162,7 +162,7 @@ def test_disabled_hooks_are_reported_as_a_fault(enabled: Shell, scope: str) -> N
     assert check["state"] == "fault" and str(settings_file(enabled, scope)) in check["told"]
 
 
-def test_a_settings_file_with_invalid_json_is_a_fault(enabled: Shell) -> None:
+def test_doctor_reports_a_settings_file_with_invalid_json(enabled: Shell) -> None:
     settings_file(enabled, LOCAL).write_text('{"hooks": ', "utf-8")
 
     check = look(enabled)["settings files"]
@@ -193,7 +193,7 @@ def test_a_disabled_mcp_server_of_the_project_is_ignored(enabled: Shell) -> None
     assert look(enabled)["servers"]["state"] == "ok"
 
 
-def test_a_manually_added_server_duplicates_the_plugins_server(enabled: Shell) -> None:
+def test_doctor_warns_if_a_second_memory_server_was_added_by_hand(enabled: Shell) -> None:
     known = {"mcpServers": {"graph": OUR_SERVER}}
     (enabled.user_home / ".claude.json").write_text(json.dumps(known), "utf-8")
     doubled = look(enabled)["servers"]
@@ -231,7 +231,7 @@ def test_doctor_warns_about_permission_rules_for_a_removed_server(enabled: Shell
     assert used["state"] == "ok"
 
 
-def test_variables_that_disable_or_redirect_memory_are_reported(enabled: Shell) -> None:
+def test_doctor_reports_variables_that_disable_or_redirect_memory(enabled: Shell) -> None:
     configure(enabled, PROJECT, env={"MEMORY_FABRIC": "off"})
     off = look(enabled)["variables"]
     configure(enabled, PROJECT)

@@ -28,7 +28,7 @@ def plugin(shell: Shell, tmp_path: Path) -> dict[str, str]:
     return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
 
 
-def test_an_event_missing_from_hooks_json_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
+def test_doctor_reports_a_missing_event_in_hooks_json(shell: Shell, plugin: dict[str, str]) -> None:
     path = Path(plugin["CLAUDE_PLUGIN_ROOT"]) / "hooks.json"
     whole = json.loads(path.read_text("utf-8"))
     del whole["hooks"]["Stop"]
@@ -40,7 +40,7 @@ def test_an_event_missing_from_hooks_json_is_a_fault(shell: Shell, plugin: dict[
     assert broken["state"] == "fault" and broken["told"].endswith("name Stop")
 
 
-def test_a_launcher_that_is_not_executable_is_a_fault(shell: Shell, plugin: dict[str, str]) -> None:
+def test_doctor_reports_a_non_executable_launcher(shell: Shell, plugin: dict[str, str]) -> None:
     launcher = Path(plugin["CLAUDE_PLUGIN_ROOT"]) / "hooks/launch"
     launcher.chmod(0o644)
 
@@ -64,7 +64,7 @@ def test_doctor_fix_deletes_the_cached_path_of_a_missing_interpreter(
 
 
 @pytest.mark.parametrize(("wrong", "why"), [(old_python, "3.9"), (python_without_fts5, "fts5")])
-def test_an_interpreter_that_hooks_cannot_use_is_a_fault(
+def test_doctor_reports_a_python_interpreter_that_hooks_cannot_use(
     shell: Shell, plugin: dict[str, str], wrong: Callable[[str], str], why: str
 ) -> None:
     data = Path(plugin["CLAUDE_PLUGIN_DATA"])
@@ -77,7 +77,7 @@ def test_an_interpreter_that_hooks_cannot_use_is_a_fault(
     assert fixed["mended"] and not (data / "interpreter").exists()
 
 
-def test_an_interpreter_that_hooks_can_use_is_ok(shell: Shell, plugin: dict[str, str]) -> None:
+def test_doctor_accepts_a_python_usable_by_hooks(shell: Shell, plugin: dict[str, str]) -> None:
     (Path(plugin["CLAUDE_PLUGIN_DATA"]) / "interpreter").write_text(PYTHON + "\n", "utf-8")
 
     assert look(shell, **plugin)["hooks' python"] == {

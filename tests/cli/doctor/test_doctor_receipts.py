@@ -205,7 +205,7 @@ def test_sessions_without_hooks_are_not_a_fault_while_memory_is_off(decided: She
     assert prove(decided)["hooks ran"]["state"] == "ok"
 
 
-def test_the_transcript_of_a_session_is_found_at_the_path_that_the_client_gave(
+def test_doctor_finds_a_transcript_at_the_path_reported_by_the_client(
     decided: Shell,
 ) -> None:
     session = Conversation(decided, "session-1")

@@ -34,7 +34,7 @@ def test_doctor_fix_removes_permissions_of_other_users(enabled: Shell) -> None:
     assert modes == [0o600, 0o700, 0o600]
 
 
-def test_a_home_owned_by_another_user_is_a_fault_that_fix_cannot_repair(enabled: Shell) -> None:
+def test_doctor_fix_cannot_repair_a_home_owned_by_another_user(enabled: Shell) -> None:
     home = "/etc/default"
     if os.getuid() == 0:  # to root, that one is its own
         home = str(enabled.memory)
@@ -64,7 +64,7 @@ def test_a_journal_committed_to_git_may_be_readable_by_other_users(enabled: Shel
     assert look(enabled)["permissions"]["state"] == "ok"
 
 
-def test_a_full_disk_is_a_warning(enabled: Shell) -> None:
+def test_doctor_warns_about_a_full_disk(enabled: Shell) -> None:
     # A file system without room, on every Linux.
     check = look(enabled, MEMORY_FABRIC_HOME="/proc/memory-fabric")["disk"]
 
@@ -135,7 +135,7 @@ def test_doctor_fix_rebuilds_an_inconsistent_full_text_index(enabled: Shell) -> 
     assert look(enabled)["indexes"]["state"] == "ok"
 
 
-def test_an_old_backup_is_a_warning(enabled: Shell) -> None:
+def test_doctor_warns_about_an_old_backup(enabled: Shell) -> None:
     none = look(enabled)["backups"]
     for path in enabled.run("backup", "--json").json["made"]:
         os.utime(path, (time.time() - 20 * 86400, time.time() - 20 * 86400))

@@ -183,7 +183,7 @@ def test_remove_deletes_only_our_hooks_from_a_changed_file(
     assert json.loads(path.read_bytes()) == json.loads(users)
 
 
-def test_timeouts_use_the_unit_and_limit_of_each_client(shell: Shell) -> None:
+def test_hook_timeouts_use_the_unit_and_limit_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "gemini", "cursor"):
         shell.run("setup", "--client", client, "--yes")
 
@@ -197,7 +197,7 @@ def test_timeouts_use_the_unit_and_limit_of_each_client(shell: Shell) -> None:
     assert timeout("cursor", "afterAgentResponse") == 0
 
 
-def test_matchers_use_the_tool_names_of_each_client(shell: Shell) -> None:
+def test_hook_matchers_use_the_tool_names_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "cursor", "factory"):
         shell.run("setup", "--client", client, "--yes")
 
@@ -229,7 +229,7 @@ def test_the_option_file_sets_where_hooks_are_written(shell: Shell, tmp_path: Pa
 
 
 @pytest.mark.parametrize("more", [("--settings", "project"), ("--shell",)])
-def test_setup_client_refuses_claude_code_options(shell: Shell, more: tuple[str, ...]) -> None:
+def test_setup_of_a_client_refuses_claude_code_options(shell: Shell, more: tuple[str, ...]) -> None:
     done = shell.run("setup", "--client", "codex", *more, "--yes")
 
     assert done.status == 2

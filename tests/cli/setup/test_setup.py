@@ -136,7 +136,7 @@ def test_hooks_of_a_moved_installation_are_replaced(shell: Shell, settings: Path
     assert hooks_in(settings) == expected_hooks()
 
 
-def test_manually_added_hooks_are_found_and_removed(shell: Shell, settings: Path) -> None:
+def test_setup_remove_also_deletes_hooks_that_the_user_added(shell: Shell, settings: Path) -> None:
     settings.write_text(json.dumps({"hooks": expected_hooks(), "model": "x"}), "utf-8")
 
     again = shell.run("setup")
@@ -157,7 +157,7 @@ def test_manually_added_hooks_are_found_and_removed(shell: Shell, settings: Path
         (b'{"hooks": 1}', 1),
     ],
 )
-def test_invalid_json_is_refused_with_the_line_number_and_left_unchanged(
+def test_setup_refuses_invalid_json_settings_and_shows_the_line_number(
     shell: Shell, settings: Path, content: bytes, line: int
 ) -> None:
     settings.write_bytes(content)
@@ -398,7 +398,7 @@ def test_setup_run_from_the_plugin_cache_refuses_hooks_and_warns_about_the_link(
     assert "run this again after an update" in link.out
 
 
-def test_setup_in_a_terminal_writes_after_yes(shell: Shell, settings: Path) -> None:
+def test_setup_in_a_terminal_writes_after_the_answer_yes(shell: Shell, settings: Path) -> None:
     terminal = shell.terminal("setup")
 
     terminal.expect_exact("Write it? [y/N]:")
@@ -413,7 +413,7 @@ def test_setup_in_a_terminal_writes_after_yes(shell: Shell, settings: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["no", "nothing", "Ctrl-C", "Ctrl-D"])
-def test_setup_in_a_terminal_changes_nothing_without_yes(
+def test_setup_in_a_terminal_changes_nothing_unless_answered_yes(
     shell: Shell, settings: Path, how: str
 ) -> None:
     settings.write_bytes(ODD)

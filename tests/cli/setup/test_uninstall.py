@@ -161,7 +161,7 @@ def test_uninstall_with_json_but_not_yes_only_lists_what_would_be_deleted(filled
     assert (filled.user_home / ".claude" / "settings.json").exists()
 
 
-def test_purge_deletes_only_files_written_by_memory_fabric(filled: Shell) -> None:
+def test_uninstall_purge_deletes_only_memory_fabrics_own_files(filled: Shell) -> None:
     text = filled.notes.read_bytes()
     filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
     mine = filled.project / ".claude" / "memory" / "decisions.jsonl.mine"
@@ -180,7 +180,7 @@ def test_purge_deletes_only_files_written_by_memory_fabric(filled: Shell) -> Non
     assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"
 
 
-def test_purge_keeps_files_that_git_tracks(shell: Shell) -> None:
+def test_uninstall_purge_keeps_files_that_git_tracks(shell: Shell) -> None:
     git = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example.com"]
     (shell.project / ".git").rmdir()
     subprocess.run([*git, "init", "-q"], cwd=shell.project, check=True)
@@ -199,7 +199,7 @@ def test_purge_keeps_files_that_git_tracks(shell: Shell) -> None:
     assert not shell.memory.exists()
 
 
-def test_purge_refuses_a_folder_that_is_not_a_home_of_memory_fabric(shell: Shell) -> None:
+def test_uninstall_purge_refuses_a_folder_that_is_not_a_memory_home(shell: Shell) -> None:
     stranger = shell.user_home / "photos"
     stranger.mkdir()
     (stranger / "holiday.jpg").write_bytes(b"jpg")
@@ -240,7 +240,7 @@ def test_uninstall_in_a_terminal_asks_what_to_keep(filled: Shell) -> None:
         ("Delete all of it?", "no"),
     ],
 )
-def test_uninstall_changes_nothing_after_a_final_no_or_an_interrupt(
+def test_uninstall_changes_nothing_if_the_user_declines_or_presses_ctrl_c(
     filled: Shell, at: str, how: str
 ) -> None:
     filled.run("setup", "--yes")
@@ -263,7 +263,7 @@ def test_uninstall_changes_nothing_after_a_final_no_or_an_interrupt(
     assert everything(filled.user_home.parent) == before
 
 
-def test_purge_refuses_a_folder_that_contains_other_files(shell: Shell) -> None:
+def test_uninstall_purge_refuses_a_folder_with_other_files(shell: Shell) -> None:
     (shell.user_home / "projects").mkdir()
     (shell.user_home / "registry.json").write_text("{}", "utf-8")
     before = everything(shell.user_home)
@@ -289,7 +289,7 @@ def test_purge_refuses_a_folder_that_only_contains_a_folder_named_projects(shell
     assert (work / "letter").read_text("utf-8") == "dear"
 
 
-def test_purge_deletes_a_linked_home_and_its_symbolic_link(shell: Shell) -> None:
+def test_uninstall_purge_deletes_a_symlinked_home_and_the_symlink(shell: Shell) -> None:
     real = shell.user_home / "disk"
     real.mkdir()
     shell.memory.parent.mkdir()
