@@ -86,7 +86,7 @@ def test_learn_here_reads_only_the_sessions_of_this_project(shell: Shell, machin
     assert shell.run("learn", "--json").json["to_read"] == 1
 
 
-def test_declining_the_question_of_learn_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_learn_changes_nothing_if_the_user_answers_no(shell: Shell, machine: Machine) -> None:
     terminal = start(shell, "learn")
     terminal.expect("Read them now")
     terminal.sendline("n")

@@ -230,7 +230,7 @@ def test_an_invalid_project_command_prints_one_line_and_changes_nothing(
     assert registry(shell) == before
 
 
-def test_declining_the_question_of_project_link_changes_nothing(shell: Shell, web: Shell) -> None:
+def test_project_link_changes_nothing_if_the_user_answers_no(shell: Shell, web: Shell) -> None:
     before = registry(shell)
     terminal = start(web, "project", "link", "shop")
     terminal.expect("Assign this folder to shop")

@@ -88,7 +88,7 @@ def test_branch_report_lists_added_contradicted_replaced_and_stale_records(clone
     ]
 
 
-def test_the_report_of_a_branch_without_new_records_says_nothing(clone: Clone) -> None:
+def test_the_report_of_a_branch_without_new_records_lists_nothing(clone: Clone) -> None:
     clone.commit(other="x = 1\n")
 
     assert "Nothing." in clone.report().out

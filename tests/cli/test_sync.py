@@ -177,7 +177,7 @@ def test_check_reports_no_problem_in_a_sound_memory(filled: Shell) -> None:
     assert filled.run("check").out == "Nothing is damaged.\n"
 
 
-def test_check_fails_for_damage_but_not_for_orphaned_entities(filled: Shell) -> None:
+def test_check_fails_for_damaged_files_but_not_for_orphaned_entities(filled: Shell) -> None:
     orphan(filled, "alone")
     tidy = filled.run("check")
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:

@@ -120,7 +120,7 @@ def test_a_scheduled_prompt_is_recognised_by_the_transcript_entry_before_it(tmp_
     assert before_prompt(str(path), "notes off") == ""
 
 
-def test_a_transcript_with_an_unreadably_long_end_counts_as_running(tmp_path: Path) -> None:
+def test_a_tool_counts_as_running_if_the_transcript_end_has_no_message(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
 

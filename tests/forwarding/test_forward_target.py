@@ -54,7 +54,7 @@ def test_an_unusable_address_is_reported_and_nothing_is_forwarded(name: str, sta
     assert "pw" not in settings.complaints[0]
 
 
-def test_a_key_is_sent_only_to_the_address_it_belongs_to() -> None:
+def test_a_receiver_key_is_used_only_for_its_own_address() -> None:
     brief = {"MOE_MEMORY_ENDPOINT": "http://moe", "MOE_API_KEY": "k1"}
     found = read_settings(HOME | brief, {})
     assert (found.forward_url, found.forward_key) == ("http://moe/v1/memory/ingest", "k1")

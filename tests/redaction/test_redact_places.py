@@ -78,7 +78,7 @@ def test_even_a_weak_password_is_redacted_in_a_password_field(form: str, secret:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_a_text_that_only_mentions_a_secret_is_not_redacted(text: str) -> None:
+def test_a_text_that_mentions_but_does_not_contain_a_secret_is_not_redacted(text: str) -> None:
     assert redact(text) == text
 
 

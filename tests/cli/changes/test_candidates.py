@@ -133,7 +133,7 @@ def test_accepting_and_dropping_several_candidates_is_undone_in_one_step(
     assert sorted(ids(shell)) == sorted((one, two, three))
 
 
-def test_one_wrong_id_among_candidates_changes_nothing(shell: Shell, memory: Memory) -> None:
+def test_one_wrong_candidate_id_prevents_all_changes(shell: Shell, memory: Memory) -> None:
     one = hear(memory)
 
     refused = shell.run("candidates", "--keep", one, "--drop", "ffffffff")
@@ -142,7 +142,7 @@ def test_one_wrong_id_among_candidates_changes_nothing(shell: Shell, memory: Mem
     assert ids(shell) == [one]
 
 
-def test_candidates_keep_and_drop_refuse_other_memories(shell: Shell, memory: Memory) -> None:
+def test_candidates_keep_and_drop_refuse_ordinary_records(shell: Shell, memory: Memory) -> None:
     plain = shell.remember("We use tabs in Makefiles")["id"]
     hear(memory)
 
