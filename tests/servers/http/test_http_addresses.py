@@ -11,7 +11,7 @@ from memory_fabric.servers.http import server
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
-def test_listening_sockets_set_the_tcp_protocol_number(host: str) -> None:
+def test_a_listening_socket_reports_tcp_as_its_protocol(host: str) -> None:
     """asyncio looks at the protocol of a socket before it turns that off."""
     with server.listening(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
@@ -26,6 +26,6 @@ def test_loopback_addresses_are_recognised(host: str, local: bool) -> None:
 
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80", "1.2.3"])
-def test_a_host_name_is_refused_as_an_address(host: str) -> None:
+def test_listening_on_a_host_name_instead_of_an_ip_address_is_refused(host: str) -> None:
     with pytest.raises(BadInput, match="is not an IP address"):
         server.address_of(host)

@@ -72,7 +72,7 @@ def test_waiting_texts_are_committed_in_one_batch(tmp_path: Path) -> None:
     assert len(commits) <= 3
 
 
-def test_a_text_with_a_key_conflict_does_not_affect_the_others(tmp_path: Path) -> None:
+def test_a_text_with_an_idempotency_key_conflict_does_not_affect_its_batch(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
         first, second, third = await asyncio.gather(*map(writer.accept, texts))
@@ -85,7 +85,9 @@ def test_a_text_with_a_key_conflict_does_not_affect_the_others(tmp_path: Path) -
     assert stored(tmp_path) == 2
 
 
-def test_a_cancelled_request_still_stores_its_text_and_delays_no_other(tmp_path: Path) -> None:
+def test_the_texts_of_a_cancelled_and_of_a_concurrent_request_are_both_stored(
+    tmp_path: Path,
+) -> None:
     async def story(writer: BatchedWriter) -> None:
         gone = asyncio.create_task(writer.accept(Ingest("gone")))
         stays = asyncio.create_task(writer.accept(Ingest("stays")))
@@ -99,7 +101,7 @@ def test_a_cancelled_request_still_stores_its_text_and_delays_no_other(tmp_path:
     assert stored(tmp_path) == 2
 
 
-def test_texts_beyond_the_waiting_limit_are_refused_at_once(tmp_path: Path) -> None:
+def test_texts_beyond_the_maximum_number_of_waiting_texts_are_refused(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest(f"Text {number}") for number in range(group.MAX_WAITING + 5)]
         outcomes = await asyncio.gather(*map(writer.accept, texts), return_exceptions=True)
@@ -120,7 +122,7 @@ def test_texts_beyond_the_waiting_limit_are_refused_at_once(tmp_path: Path) -> N
         lambda sign: Ingest("\N{ELEPHANT}" + sign * 2_500),
     ],
 )
-def test_the_size_of_waiting_texts_is_limited(
+def test_the_total_size_of_waiting_texts_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ingest: Callable[[str], Ingest]
 ) -> None:
     monkeypatch.setattr(group, "MAX_WAITING_BYTES", 25_000)
@@ -134,7 +136,7 @@ def test_the_size_of_waiting_texts_is_limited(
     told(tmp_path, story)
 
 
-def test_texts_are_refused_while_the_backlog_is_full(tmp_path: Path) -> None:
+def test_texts_are_refused_while_too_many_wait_to_be_processed(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         await writer.accept(Ingest("one"))
         while not writer.is_full:
@@ -148,7 +150,7 @@ def test_texts_are_refused_while_the_backlog_is_full(tmp_path: Path) -> None:
     assert stored(tmp_path) == 1
 
 
-def test_health_checks_report_when_the_backlog_is_no_longer_full(
+def test_health_checks_detect_that_the_backlog_is_no_longer_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
@@ -166,7 +168,7 @@ def test_health_checks_report_when_the_backlog_is_no_longer_full(
     told(tmp_path, story, most=1)
 
 
-def test_a_memory_that_cannot_be_created_is_reported_without_its_path(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_created_is_reported_without_its_path(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where the folder should be")
 
     async def story(writer: BatchedWriter) -> None:
@@ -209,7 +211,7 @@ def test_a_full_disk_is_reported_until_a_test_write_succeeds(
     told(tmp_path, story, opens=opens)
 
 
-def test_each_text_of_a_batch_with_an_invalid_text_gets_its_own_outcome(tmp_path: Path) -> None:
+def test_a_failing_text_does_not_fail_the_other_texts_of_its_batch(tmp_path: Path) -> None:
     def opens(of: Settings) -> Memory:
         memory = Memory.open(of)
         database = memory.database("project", create=True)
@@ -234,7 +236,7 @@ def test_each_text_of_a_batch_with_an_invalid_text_gets_its_own_outcome(tmp_path
     assert stored(tmp_path) == 2
 
 
-def test_a_full_disk_is_reported_before_the_first_text(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_even_before_a_text_is_sent(tmp_path: Path) -> None:
     def opens(of: Settings) -> Memory:
         memory = Memory.open(of)
         database = memory.database("project", create=True)

@@ -70,7 +70,7 @@ def test_a_thousand_idle_connections_do_not_block_other_clients(server: Serving)
     assert took_s < ASKING_S
 
 
-def test_the_longest_idle_connection_is_closed_when_too_many_are_open(server: Serving) -> None:
+def test_the_longest_idle_connection_is_closed_if_too_many_are_open(server: Serving) -> None:
     with ExitStack() as open_ones:
         first = open_ones.enter_context(connected(server))
         later = [open_ones.enter_context(connected(server)) for _ in range(MAX_CONNECTIONS)]
@@ -102,7 +102,9 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def test_a_late_first_byte_does_not_extend_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_first_part_does_not_extend_the_time_limit_of_a_body(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     late, selector = iter((BODY_S - 1, 3 * BODY_S)), _Skipping()
     loop = asyncio.SelectorEventLoop(selector)
     monkeypatch.setattr(loop, "time", lambda: selector.clock)
@@ -120,7 +122,7 @@ def test_a_late_first_byte_does_not_extend_the_time_limit(monkeypatch: pytest.Mo
     assert BODY_S <= selector.clock < BODY_S + 1
 
 
-def test_oversized_headers_are_refused_in_one_or_several_parts(server: Serving) -> None:
+def test_oversized_headers_are_refused_whether_sent_whole_or_in_parts(server: Serving) -> None:
     large = head(server, "X-Large: " + "a" * (20 << 10), "Content-Length: 35")
     answers = []
     for parts in ((large,), (large[:18_000], large[18_000:])):
@@ -152,7 +154,9 @@ def test_occasional_bytes_do_not_extend_the_time_limit_of_a_body(server: Serving
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_body_with_a_too_large_content_length_is_refused_unread(server: Serving) -> None:
+def test_a_body_with_a_too_large_content_length_is_refused_without_reading_it(
+    server: Serving,
+) -> None:
     with connected(server) as connection:
         connection.sendall(head(server, f"Content-Length: {10**12}", "Expect: 100-continue"))
 
@@ -182,7 +186,7 @@ def test_a_body_shorter_than_its_content_length_is_not_accepted(server: Serving)
         assert b" 202 " not in all_of(connection)
 
 
-def test_bytes_after_the_content_length_are_not_part_of_the_text(server: Serving) -> None:
+def test_bytes_beyond_the_content_length_are_not_part_of_the_body(server: Serving) -> None:
     body = b'{"session_summary": "health-check"}'
     with connected(server) as connection:
         connection.sendall(head(server, f"Content-Length: {len(body)}") + body + b"GARBAGE\r\n\r\n")

@@ -29,7 +29,7 @@ def projects(shell: Shell) -> list[str]:
     )
 
 
-def test_requests_are_refused_while_the_served_projects_folder_is_missing(
+def test_requests_are_refused_while_the_folder_of_the_served_project_is_missing(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)

@@ -49,7 +49,7 @@ def lives(process: int) -> bool:
 
 
 @pytest.mark.parametrize("script", [STAYS, STUBBORN])
-def test_the_worker_is_started_once_and_ended_with_the_server(
+def test_the_worker_process_is_started_once_and_ends_with_the_server(
     tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "END_GRACE_S", 0.2)
@@ -94,7 +94,7 @@ def test_a_worker_that_ends_is_restarted_and_the_restart_is_logged(
     ]
 
 
-def test_a_worker_whose_priority_cannot_be_lowered_still_runs_and_only_once(
+def test_a_worker_whose_priority_cannot_be_lowered_still_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[int] = []
@@ -118,7 +118,7 @@ def test_a_worker_whose_priority_cannot_be_lowered_still_runs_and_only_once(
     assert capsys.readouterr().err == ""
 
 
-def test_a_worker_that_is_starting_is_not_reported_as_missing(tmp_path: Path) -> None:
+def test_a_worker_that_is_still_starting_is_not_reported_as_missing(tmp_path: Path) -> None:
     async def story(worker: WorkerChild) -> None:
         worker.start()
 

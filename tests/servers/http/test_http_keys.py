@@ -37,7 +37,9 @@ class Clock:
         return self.now
 
 
-def test_each_key_identifies_its_holder_and_an_invalid_key_nobody(tmp_path: Path) -> None:
+def test_each_valid_key_identifies_its_holder_and_invalid_keys_identify_nobody(
+    tmp_path: Path,
+) -> None:
     home = str(tmp_path)
     first, second = kept_keys.make(home, "first"), kept_keys.make(home, "second")
     keys = Keys(home)
@@ -49,7 +51,7 @@ def test_each_key_identifies_its_holder_and_an_invalid_key_nobody(tmp_path: Path
         assert keys.holder(stranger) == NOBODY
 
 
-def test_a_cookie_is_valid_as_long_as_the_key_that_created_it(tmp_path: Path) -> None:
+def test_a_cookie_becomes_invalid_when_the_key_that_created_it_is_dropped(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     laptop, phone = kept_keys.make(home, "laptop"), kept_keys.make(home, "phone")
     keys = Keys(home, clock=clock)
@@ -66,7 +68,7 @@ def test_a_cookie_is_valid_as_long_as_the_key_that_created_it(tmp_path: Path) ->
     assert [keys.is_good(one) for one in holders] == [False, True, True, True]
 
 
-def test_cookies_and_keys_are_not_interchangeable_and_cookies_end_with_the_server(
+def test_cookies_are_not_keys_and_are_valid_only_for_their_own_server(
     tmp_path: Path,
 ) -> None:
     home = str(tmp_path)
@@ -80,7 +82,7 @@ def test_cookies_and_keys_are_not_interchangeable_and_cookies_end_with_the_serve
     assert other.holder_by_cookie(cookie) == NOBODY
 
 
-def test_a_key_created_or_dropped_at_runtime_takes_effect_soon(tmp_path: Path) -> None:
+def test_a_running_server_detects_created_and_dropped_keys(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     keys = Keys(home, clock=clock)
     needed = [keys.are_needed]
@@ -97,7 +99,7 @@ def test_a_key_created_or_dropped_at_runtime_takes_effect_soon(tmp_path: Path) -
     assert [holder == NOBODY for holder in holders] == [False, True]
 
 
-def test_a_key_is_still_required_after_the_last_one_is_dropped(tmp_path: Path) -> None:
+def test_a_key_is_still_required_after_the_last_key_is_dropped(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     kept_keys.make(home, "last")
     keys = Keys(home, clock=clock)
@@ -108,7 +110,7 @@ def test_a_key_is_still_required_after_the_last_one_is_dropped(tmp_path: Path) -
     assert keys.are_needed and not keys.has_kept
 
 
-def test_the_known_keys_stay_valid_when_their_file_is_damaged(
+def test_loaded_keys_remain_valid_when_the_key_file_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, clock = str(tmp_path), Clock()
@@ -122,7 +124,7 @@ def test_the_known_keys_stay_valid_when_their_file_is_damaged(
     assert "is damaged" in capsys.readouterr().err
 
 
-def test_each_key_may_send_a_burst_and_then_requests_at_its_rate() -> None:
+def test_each_key_is_allowed_a_burst_and_then_only_its_request_rate() -> None:
     clock = Clock()
     rate = Rate(2, clock)
 
@@ -156,7 +158,7 @@ def test_only_requests_for_allowed_hosts_are_answered(host: str, fits: bool) -> 
     assert not names.fit_host([host, host]) and not names.fit_host([])
 
 
-def test_origins_of_an_allowed_host_are_accepted_with_http_and_https() -> None:
+def test_origins_on_an_allowed_host_are_accepted_with_http_and_https() -> None:
     names = Names("127.0.0.1", 8002, ["memory.example.org"])
 
     ours = ["https://memory.example.org", "http://memory.example.org:8002", "http://[::1]:8002"]
@@ -192,13 +194,13 @@ def test_serve_can_create_list_and_drop_a_key(tmp_path: Path) -> None:
     "words",
     [("--new-key", "--list-keys"), ("laptop",), ("--list-keys", "x")],
 )
-def test_incompatible_options_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_incompatible_options_of_serve_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = Shell(tmp_path).run("serve", *words)
 
     assert (done.status, done.out) == (2, "")
 
 
-def test_once_a_permanent_key_exists_ingest_requires_a_key(tmp_path: Path) -> None:
+def test_ingesting_requires_a_key_once_a_permanent_key_exists(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     key = shell.run("serve", "--new-key").out.strip()
     with serving(shell) as server:
@@ -257,7 +259,7 @@ def test_the_value_of_a_cookie_is_not_accepted_as_a_key(tmp_path: Path) -> None:
         assert server.get("/api/status", key="none", Cookie=cookie).status == 401
 
 
-def test_dropping_a_key_stops_the_notifications_of_its_listeners(tmp_path: Path) -> None:
+def test_clients_of_a_dropped_key_are_no_longer_notified_of_changes(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.remember("We use PostgreSQL for the invoices")
     key = shell.run("serve", "--new-key", "laptop").out.strip()
@@ -322,7 +324,7 @@ def test_a_server_on_all_addresses_requires_a_key_and_recommends_tls(
         assert "put TLS in front" in server.end(15)[1]
 
 
-def test_requests_over_the_rate_get_a_retry_after_header(tmp_path: Path) -> None:
+def test_requests_above_the_rate_limit_get_a_retry_after_header(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.memory.mkdir(parents=True)
     (shell.memory / "config.toml").write_text("[serve]\nrate = 1\n", "utf-8")
@@ -336,7 +338,7 @@ def test_requests_over_the_rate_get_a_retry_after_header(tmp_path: Path) -> None
     assert other.status == 404
 
 
-def test_the_server_does_not_start_with_a_damaged_file_of_keys(tmp_path: Path) -> None:
+def test_the_server_does_not_start_if_the_key_file_is_damaged(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.memory.mkdir(parents=True)
     Path(kept_keys.path_in(str(shell.memory))).write_text("{", "utf-8")

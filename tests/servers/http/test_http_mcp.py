@@ -94,7 +94,7 @@ def test_a_memory_stored_by_one_client_is_found_by_others_and_by_commands(
     assert "in Go" in shell.run("recall", "api").out
 
 
-def test_ingesting_texts_does_not_disturb_connected_clients(server: Serving) -> None:
+def test_clients_can_call_tools_while_texts_are_ingested(server: Serving) -> None:
     async def story() -> None:
         async with client_of(server) as client:
             for number in range(5):
@@ -148,14 +148,14 @@ def test_a_request_without_a_valid_key_gets_no_session(server: Serving, key: str
     ("name", "value"),
     [("Host", "evil.example"), ("Origin", "http://evil.example"), ("Sec_Fetch_Site", "same-site")],
 )
-def test_foreign_web_pages_get_no_session(server: Serving, name: str, value: str) -> None:
+def test_requests_from_other_sites_get_no_session(server: Serving, name: str, value: str) -> None:
     reply = greeted(server, **{name: value})
 
     assert reply.status == 403
     assert "mcp-session-id" not in reply.headers
 
 
-def test_plain_requests_open_and_end_a_session(server: Serving) -> None:
+def test_a_session_can_be_opened_and_ended_by_plain_http_requests(server: Serving) -> None:
     opened = greeted(server)
     session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
     ended = [server.get("/mcp", method="DELETE", **session).status for _ in range(2)]
@@ -180,7 +180,7 @@ def test_a_wrong_content_type_and_an_oversized_body_are_refused(server: Serving)
     assert server.get("/mcp", method="PUT").status == 405
 
 
-def test_the_server_can_end_while_clients_are_connected(tmp_path: Path) -> None:
+def test_the_server_can_be_stopped_while_clients_are_connected(tmp_path: Path) -> None:
     with serving(Shell(tmp_path)) as server:
         assert statuses_at_the_end(server) == [200, 0]
 

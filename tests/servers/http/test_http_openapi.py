@@ -96,7 +96,7 @@ def test_the_description_says_whether_ingest_requires_a_key() -> None:
     assert without["security"] == [{}, {"key": []}]
 
 
-def test_the_ingest_schema_has_the_fields_of_the_model() -> None:
+def test_the_ingest_schema_lists_and_describes_every_field_of_a_request() -> None:
     schema = document(keys_are_needed=False)["components"]["schemas"]["IngestBody"]
 
     assert schema["required"] == ["session_summary"]

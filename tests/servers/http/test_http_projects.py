@@ -56,7 +56,9 @@ def id_of(home: Home, name: str) -> str:
     return found.name
 
 
-def test_the_list_contains_every_project_with_a_memory(home: Home, server: Serving) -> None:
+def test_the_list_of_projects_contains_every_project_with_a_memory(
+    home: Home, server: Serving
+) -> None:
     answer = server.ask("/api/projects")
 
     rows = {one["name"]: one for one in answer["projects"]}
@@ -90,7 +92,7 @@ def test_a_question_about_another_project_is_answered_from_its_memory(
     assert server.ask("/api/picture", project=id_of(home, "shop"))["project"]["name"] == "shop"
 
 
-def test_viewing_another_project_does_not_report_it_as_unwritable(
+def test_the_status_of_another_project_has_no_warning_that_writing_is_impossible(
     home: Home, server: Serving
 ) -> None:
     tiers = server.ask("/api/picture", project=id_of(home, "billing"))["tiers"]
@@ -100,7 +102,7 @@ def test_viewing_another_project_does_not_report_it_as_unwritable(
     assert next(tier["state"] for tier in tiers if tier["tier"] == "graph") == "healthy"
 
 
-def test_viewing_a_memory_of_the_first_release_does_not_change_its_file(
+def test_viewing_a_database_of_the_first_release_does_not_change_it(
     home: Home, server: Serving
 ) -> None:
     legacy = id_of(home, "legacy")
@@ -146,7 +148,7 @@ def test_a_server_in_an_isolated_domain_shows_only_that_domain(home: Home) -> No
     assert (old.status, old.code) == (503, "unavailable")
 
 
-def test_a_server_open_to_other_machines_shows_only_its_own_project(home: Home) -> None:
+def test_a_server_reachable_from_other_machines_shows_only_its_own_project(home: Home) -> None:
     key = home.run("serve", "--new-key").out.strip()
     with serving(home, "--host", "0.0.0.0") as server:
         port = f"localhost:{server.port}"

@@ -129,7 +129,7 @@ def test_all_reader_processes_give_the_same_answer(
     assert "cursor-pagination" in answers[0].json["results"][0]["text"]
 
 
-def test_a_killed_reader_is_replaced_and_its_questions_are_answered(
+def test_a_killed_reader_process_is_replaced_and_its_questions_are_answered(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -159,7 +159,7 @@ def test_the_server_answers_after_every_reader_was_killed(
     assert [one.status for one in ask(server, clients, 4)] == [200] * 4
 
 
-def test_a_change_by_the_server_is_seen_by_every_reader_at_once(
+def test_a_change_through_the_server_is_visible_to_every_reader_at_once(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     for number in range(5):
@@ -175,7 +175,7 @@ def test_a_change_by_the_server_is_seen_by_every_reader_at_once(
         assert [text in one.json["results"][0]["text"] for one in answers] == [True] * 6
 
 
-def test_errors_are_the_same_with_several_readers_as_with_one_process(
+def test_invalid_requests_are_refused_the_same_with_several_reader_processes(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -194,7 +194,7 @@ def hang(_memory: Memory) -> None:
     threading.Event().wait()
 
 
-def test_a_hanging_reader_is_ended_and_its_question_refused(
+def test_a_reader_that_hangs_is_killed_and_its_question_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.servers.http.project_stores.ANSWER_S", 0.5)
@@ -222,7 +222,7 @@ def test_a_hanging_reader_is_ended_and_its_question_refused(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_server_leaves_no_reader_when_it_ends(own_server: Serving, number: int) -> None:
+def test_no_reader_process_outlives_the_server(own_server: Serving, number: int) -> None:
     family = readers(own_server)
 
     own_server.end(number)
@@ -232,7 +232,9 @@ def test_the_server_leaves_no_reader_when_it_ends(own_server: Serving, number: i
     assert len(family) == 2
 
 
-def test_one_worker_starts_no_reader(shell: Shell, clients: ThreadPoolExecutor) -> None:
+def test_a_server_with_one_worker_starts_no_reader_process(
+    shell: Shell, clients: ThreadPoolExecutor
+) -> None:
     with serving(shell, "--workers", "1") as server:
         answers = ask(server, clients, 8)
 
@@ -240,7 +242,7 @@ def test_one_worker_starts_no_reader(shell: Shell, clients: ThreadPoolExecutor) 
         assert readers(server) == []
 
 
-def test_sequential_questions_start_no_reader(shell: Shell) -> None:
+def test_no_reader_process_is_started_for_sequential_questions(shell: Shell) -> None:
     with serving(shell, "--workers", "2") as server:
         answers = [server.get(ASKED) for _ in range(5)]
 

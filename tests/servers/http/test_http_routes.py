@@ -143,7 +143,7 @@ def test_an_error_outside_the_routes_is_answered_with_json(
     assert "PermissionError" in capsys.readouterr().err
 
 
-def test_an_error_in_the_middle_of_an_answer_starts_no_second_answer(tmp_path: Path) -> None:
+def test_an_error_after_the_start_of_a_response_sends_no_second_response(tmp_path: Path) -> None:
     world = World(tmp_path / "home")
 
     async def story() -> None:
@@ -155,7 +155,7 @@ def test_an_error_in_the_middle_of_an_answer_starts_no_second_answer(tmp_path: P
     told(world, story)
 
 
-def test_requests_without_a_key_are_limited_apart_from_health_checks(tmp_path: Path) -> None:
+def test_the_rate_limit_for_requests_without_a_key_excludes_health_checks(tmp_path: Path) -> None:
     world = World(tmp_path / "home")
     nobody = {"Authorization": ""}
 
@@ -192,7 +192,7 @@ def test_healthz_and_readyz_have_separate_rate_limits(
     told(world, story)
 
 
-def test_the_openapi_description_is_built_once(
+def test_the_openapi_description_is_built_only_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path / "home")

@@ -60,7 +60,7 @@ def test_a_repeated_question_is_answered_from_the_cache(
     assert other.status != 200
 
 
-def test_withdrawn_and_purged_records_disappear_from_cached_answers(
+def test_withdrawn_and_purged_records_are_no_longer_returned_from_the_cache(
     server: Served, open_log: Callable[[str], SharedLog]
 ) -> None:
     log = open_log(ANN)
@@ -90,7 +90,7 @@ def test_a_removed_member_or_deleted_key_gets_no_cached_answer(
     assert server.get(ASKED, bob).status == 401
 
 
-def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(
+def test_a_key_limited_to_a_domain_gets_no_answer_cached_for_another_key(
     of_owner: str, server: Served
 ) -> None:
     legal = new_key(of_owner, SPACE, ANN, "legal", "legal")
@@ -99,7 +99,7 @@ def test_a_key_of_a_domain_gets_no_answer_cached_for_another_key(
     assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
 
 
-def test_the_version_number_of_a_space_grows_with_each_committed_change(
+def test_the_version_number_of_a_space_increases_with_each_committed_change(
     of_owner: str,
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],

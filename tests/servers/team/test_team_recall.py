@@ -42,7 +42,9 @@ def test_a_question_finds_records_of_another_member(say: Say, memory_of: MemoryO
     assert (hit.metadata["author"], hit.metadata["trust"]) == (ANN, "foreign")
 
 
-def test_the_callers_own_records_keep_their_trust(say: Say, memory_of: MemoryOf) -> None:
+def test_trust_and_pin_of_a_record_are_returned_only_to_its_author(
+    say: Say, memory_of: MemoryOf
+) -> None:
     said = record("We use PostgreSQL for billing", own={"trust": "user", "pinned": True})
     say(ANN, said)
 
@@ -66,7 +68,7 @@ def test_the_callers_own_records_keep_their_trust(say: Say, memory_of: MemoryOf)
         ('"opens at nine"', "The Café opens at nine"),
     ],
 )
-def test_words_match_in_other_forms_and_scripts(
+def test_a_question_matches_inflected_compound_aliased_and_non_latin_words(
     say: Say, memory_of: MemoryOf, question: str, text: str
 ) -> None:
     said = (
@@ -82,7 +84,9 @@ def test_words_match_in_other_forms_and_scripts(
     assert texts(memory_of(BOB), question)[0] == text
 
 
-def test_a_relationship_question_walks_the_graph(say: Say, memory_of: MemoryOf) -> None:
+def test_a_question_about_a_relationship_returns_the_path_in_the_graph(
+    say: Say, memory_of: MemoryOf
+) -> None:
     say(ANN, relation("Gateway", "calls", "Billing"))
     say(BOB, relation("Billing", "uses", "Postgres"))
 
@@ -101,7 +105,7 @@ def test_only_the_newest_version_of_a_record_is_found(say: Say, memory_of: Memor
     assert texts(memory_of(BOB), "MySQL") == []
 
 
-def test_the_later_of_concurrent_versions_is_shown(say: Say, memory_of: MemoryOf) -> None:
+def test_only_the_later_of_two_concurrent_versions_is_found(say: Say, memory_of: MemoryOf) -> None:
     first = record("Billing uses MySQL")
     say(ANN, first, record("Billing uses Oracle", id=first.key[2:]))
 
@@ -115,7 +119,9 @@ def test_a_withdrawn_observation_is_not_found(say: Say, memory_of: MemoryOf) -> 
     assert texts(memory_of(BOB), "billing 8080") == []
 
 
-def test_the_same_text_of_two_members_is_one_hit(say: Say, memory_of: MemoryOf) -> None:
+def test_the_same_observation_by_two_members_is_returned_once(
+    say: Say, memory_of: MemoryOf
+) -> None:
     say(ANN, observation("Billing", "It listens on 8080"))
     say(BOB, observation("Billing", "It listens on 8080"))
 
@@ -124,7 +130,9 @@ def test_the_same_text_of_two_members_is_one_hit(say: Say, memory_of: MemoryOf) 
     assert hit.metadata["author"] == BOB
 
 
-def test_a_memory_limited_to_one_domain_shows_no_other(say: Say, memory_of: MemoryOf) -> None:
+def test_a_key_limited_to_a_domain_or_a_domain_filter_finds_only_that_domain(
+    say: Say, memory_of: MemoryOf
+) -> None:
     say(ANN, record("The contract ends in May", domain="legal"), record("The cache ends in May"))
 
     assert texts(memory_of(BOB, "legal"), "what ends in May") == ["The contract ends in May"]
@@ -197,7 +205,7 @@ def test_a_removed_member_is_refused(
         Fabric(memory, NOW).recall("billing")
 
 
-def test_an_alias_is_known_only_while_its_entity_lists_it(
+def test_an_alias_is_resolved_only_while_its_entity_lists_it(
     say: Say, memory_of: MemoryOf, space: str
 ) -> None:
     first = entity("PostgreSQL", aliases=["pgsql"])

@@ -178,7 +178,7 @@ def test_a_new_key_or_removed_member_takes_effect_despite_a_lagging_replica(
     assert removed.status == 401
 
 
-def test_a_missing_replica_is_reported_once_and_the_primary_answers(
+def test_an_unreachable_replica_is_reported_once_and_the_primary_answers(
     pair: Pair, tmp_path: Path
 ) -> None:
     with serving(tmp_path, pair.dsn, pair.ann, "--read", pair.read) as server:
@@ -225,7 +225,7 @@ def test_a_replica_address_with_a_password_is_refused(pair: Pair, tmp_path: Path
     assert secret not in done.err + done.out
 
 
-def test_synchronising_with_a_replica_only_reads_and_reports_why(
+def test_synchronising_with_a_replica_receives_changes_and_reports_that_it_cannot_send(
     primary: Cluster, tmp_path: Path
 ) -> None:
     with primary.database() as database:

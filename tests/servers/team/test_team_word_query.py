@@ -25,32 +25,32 @@ def query(*words: str, rows: int = MILLION, limit: int = 200, **options: object)
     return found
 
 
-def test_any_word_matches_in_a_small_space() -> None:
+def test_in_a_small_space_a_text_matches_if_it_contains_any_word() -> None:
     found = query("rare", "cache", "server", rows=1_000)
 
     assert (found.ranked, found.newest) == ("('rare') | ('cach') | ('server')", "")
 
 
-def test_a_word_found_in_most_rows_is_ignored_beside_rarer_words() -> None:
+def test_a_word_found_in_most_rows_is_ignored_if_the_question_has_rarer_words() -> None:
     assert query("rare", "user", rows=1_000).ranked == "('rare')"
     assert query("user", rows=1_000).ranked == "('user')"
 
 
-def test_two_frequent_words_must_occur_in_the_same_text() -> None:
+def test_two_frequent_words_match_only_texts_that_contain_both() -> None:
     assert query("cache", "server").ranked == "(('cach') & ('server'))"
 
 
-def test_a_frequent_word_beside_a_rare_one_searches_only_the_newest_rows() -> None:
+def test_a_frequent_word_next_to_a_rare_word_is_searched_only_in_the_newest_rows() -> None:
     found = query("rare", "cache")
 
     assert (found.ranked, found.newest) == ("('rare')", "('cach')")
 
 
-def test_rare_words_match_alone_and_frequent_words_only_together() -> None:
+def test_a_rare_word_matches_alone_but_frequent_words_only_together() -> None:
     assert query("rare", "cache", "server").ranked == "('rare') | (('cach') & ('server'))"
 
 
-def test_a_single_frequent_word_searches_only_the_newest_rows() -> None:
+def test_a_single_frequent_word_is_searched_only_in_the_newest_rows() -> None:
     found = query("cache")
 
     assert (found.ranked, found.newest) == ("", "('cach')")
@@ -71,12 +71,14 @@ def test_words_are_quoted_in_the_full_text_query() -> None:
     assert query("o'clock").ranked == "('o''clock\\\\')"
 
 
-def test_phrases_must_all_match() -> None:
+def test_every_quoted_phrase_of_a_question_must_match() -> None:
     found = query("rare", phrases=("well-known", "odd"))
 
     assert found.ranked == "('known' & 'well') & ('odd')"
 
 
 @pytest.mark.parametrize("groups", [[], [["unheard"]], [[]]])
-def test_a_question_whose_words_occur_nowhere_is_not_searched(groups: list[list[str]]) -> None:
+def test_no_query_is_built_for_a_question_whose_words_occur_nowhere(
+    groups: list[list[str]],
+) -> None:
     assert word_query(groups, KNOWN, MILLION, 200) is None
