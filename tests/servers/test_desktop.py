@@ -88,7 +88,7 @@ def test_facts_stored_by_a_desktop_client_are_found_in_its_next_session(tmp_path
     run(story)
 
 
-def test_facts_from_a_desktop_client_are_stored_only_in_the_users_database(tmp_path: Path) -> None:
+def test_facts_from_a_desktop_client_are_stored_only_in_the_user_database(tmp_path: Path) -> None:
     async def story() -> None:
         async with desktop(tmp_path / "ann") as session:
             await tell(session)
@@ -100,7 +100,7 @@ def test_facts_from_a_desktop_client_are_stored_only_in_the_users_database(tmp_p
     assert list(home.glob("projects/*/graph.db")) == []
 
 
-def test_the_prompt_of_the_page_lists_five_kinds_of_facts_and_existing_tools() -> None:
+def test_the_prompt_in_the_documentation_lists_five_kinds_of_facts_and_existing_tools() -> None:
     from memory_fabric.servers.mcp.schema import TOOLS
 
     block = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)

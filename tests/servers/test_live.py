@@ -227,7 +227,9 @@ def dying(hooks: HookRunner, point: str, number: signal.Signals) -> LiveServer:
     return LiveServer(hooks.environ, command=[packages.base_interpreter(), *words])
 
 
-def test_a_hanging_server_does_not_repeat_an_event_that_the_hook_handled(tmp_path: Path) -> None:
+def test_an_event_handled_by_the_hook_itself_is_not_repeated_by_a_hanging_server(
+    tmp_path: Path,
+) -> None:
     hooks = filled(tmp_path)
     with dying(hooks, "before the reply", signal.SIGSTOP) as server:
         began = time.monotonic()
@@ -258,7 +260,7 @@ def test_a_hanging_server_delays_only_one_event(hooks: HookRunner, server: LiveS
     waiting.until(lambda: server.ways() == "SSW")
 
 
-def test_a_server_that_waits_for_the_cpu_does_not_count_as_hanging(
+def test_a_server_that_is_waiting_for_the_cpu_is_not_considered_hanging(
     hooks: HookRunner, server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, folder = live_client.client_name(os.getpid()), os.fsencode(server.folder)
@@ -276,7 +278,9 @@ def test_a_server_that_waits_for_the_cpu_does_not_count_as_hanging(
     connection.close()
 
 
-def test_a_busy_server_is_recorded_as_busy(hooks: HookRunner, server: LiveServer) -> None:
+def test_a_hook_event_refused_by_a_busy_server_is_recorded_as_busy(
+    hooks: HookRunner, server: LiveServer
+) -> None:
     connection, said = server.begun(b'{"hook_event_name": "Stop"}')
     assert said == live_client.ACCEPTED
 
@@ -310,7 +314,7 @@ def test_the_second_server_of_a_client_takes_over_when_the_first_ends(
     assert list(second.folder.glob("*.sock")) == []
 
 
-def test_the_first_server_answers_after_the_second_has_ended(hooks: HookRunner) -> None:
+def test_the_first_server_of_a_client_answers_after_the_second_has_ended(hooks: HookRunner) -> None:
     with LiveServer(hooks.environ) as first:
         with LiveServer(hooks.environ):
             pass
@@ -336,7 +340,7 @@ def test_the_next_server_removes_the_socket_of_a_killed_server(hooks: HookRunner
     assert list(server.folder.glob("rehearsal-*")) == []
 
 
-def test_the_socket_of_a_home_with_a_long_path_can_be_reached(tmp_path: Path) -> None:
+def test_hooks_reach_the_server_of_a_memory_folder_with_a_very_long_path(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path / "x")
     hooks.environ["MEMORY_FABRIC_HOME"] = str(tmp_path / ("deep" * 25) / ("deep" * 25))
     with LiveServer(hooks.environ) as server:
@@ -365,7 +369,7 @@ def test_hooks_run_in_their_own_process_if_no_socket_can_be_created(
     assert "hooks are not answered here" in server.errors
 
 
-def test_hooks_refuse_a_socket_of_another_user(
+def test_hooks_do_not_use_a_socket_owned_by_another_user(
     hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = hooks.memory / "live"
@@ -396,7 +400,9 @@ def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home_path(
     assert live_client.live_folder(known) == b"/home/ann/.claude/memory-fabric/live"
 
 
-def test_variables_of_the_hook_win_over_the_servers(hooks: HookRunner, server: LiveServer) -> None:
+def test_environment_variables_of_the_hook_override_those_of_the_server(
+    hooks: HookRunner, server: LiveServer
+) -> None:
     other = hooks.folder / "other"
     (other / ".git").mkdir(parents=True)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": STATED}
@@ -441,7 +447,7 @@ def test_a_replaced_database_is_reopened(hooks: HookRunner, server: LiveServer) 
     waiting.until(lambda: server.ways() == "WWWW")
 
 
-def test_a_long_transcript_is_read_first_by_the_hooks_process_then_by_the_server(
+def test_a_long_transcript_is_read_by_the_hook_at_first_and_later_by_the_server(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     path = hooks.folder / "s.jsonl"
@@ -561,7 +567,7 @@ def test_many_events_leak_no_memory_or_files(hooks: HookRunner, server: LiveServ
     assert len(children) <= 1
 
 
-def test_a_hook_answered_by_the_server_imports_almost_nothing(
+def test_a_hook_answered_by_the_server_imports_only_the_client_and_sockets(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     output = hooks.folder / "modules"

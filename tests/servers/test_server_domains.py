@@ -158,7 +158,9 @@ def test_an_isolated_agent_cannot_choose_another_domain(calls: Calls) -> None:
     assert set(calls.rows("SELECT domain, agent FROM records")) == {("legal", LEGAL)}
 
 
-def test_isolated_agents_read_only_their_own_domain_and_others_read_all(calls: Calls) -> None:
+def test_isolated_agents_read_only_their_own_domain_and_other_agents_read_all_domains(
+    calls: Calls,
+) -> None:
     calls.by("", "create_entities", entities=[entity("retention", "ten days"), entity("disk", "x")])
     calls.by("", "remember", text="We decided that retention lasts ten days.")
     observed = [{"name": "retention", "entityType": "rule", "observations": ["ten years"]}]
@@ -178,7 +180,9 @@ def test_isolated_agents_read_only_their_own_domain_and_others_read_all(calls: C
     assert "ten years" in told and "ten days" in told
 
 
-def test_an_isolated_agent_can_add_a_text_known_in_another_domain(calls: Calls) -> None:
+def test_an_isolated_agent_can_add_an_observation_that_another_domain_already_has(
+    calls: Calls,
+) -> None:
     calls.by("", "create_entities", entities=[entity("retention", "ten years")])
     calls.by(LEGAL, "create_entities", entities=[entity("retention", "as the law says")])
 
@@ -238,7 +242,7 @@ def test_an_isolated_agent_forgets_only_entries_of_its_own_domain(calls: Calls) 
     assert back["structuredContent"]["results"][0]["addedObservations"] == ["is taxed"]
 
 
-def test_calls_of_unknown_callers_are_refused_while_an_agent_is_isolated(
+def test_tool_calls_with_an_unknown_caller_are_refused_while_any_agent_is_isolated(
     calls: Calls,
 ) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -250,7 +254,7 @@ def test_calls_of_unknown_callers_are_refused_while_an_agent_is_isolated(
             assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
 
 
-def test_calls_of_claude_code_without_an_id_are_refused_while_an_agent_is_isolated(
+def test_tool_calls_of_claude_code_without_an_id_are_refused_while_any_agent_is_isolated(
     tmp_path: Path,
 ) -> None:
     calls = Calls(tmp_path / "memory", client="claude-code")
@@ -270,7 +274,9 @@ def test_calls_of_claude_code_without_an_id_are_refused_while_an_agent_is_isolat
         calls.end()
 
 
-def test_changes_of_isolation_take_effect_with_the_next_call(tmp_path: Path) -> None:
+def test_a_configuration_change_that_isolates_an_agent_applies_from_the_next_call(
+    tmp_path: Path,
+) -> None:
     calls = Calls(tmp_path / "memory", "")
     try:
         calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -295,7 +301,7 @@ def test_changes_of_isolation_take_effect_with_the_next_call(tmp_path: Path) -> 
         calls.end()
 
 
-def test_all_calls_are_refused_while_an_invalid_configuration_may_isolate_an_agent(
+def test_all_tool_calls_are_refused_while_the_configuration_is_invalid(
     calls: Calls,
 ) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -333,7 +339,9 @@ def test_a_server_started_with_an_invalid_configuration_works_once_it_is_correct
         calls.end()
 
 
-def test_the_resource_is_unavailable_while_recall_is_off(calls: Calls) -> None:
+def test_the_graph_resource_is_unavailable_while_reading_memory_is_switched_off(
+    calls: Calls,
+) -> None:
     calls.configure("read = false\n")
 
     answer = calls.ask("resources/read", uri="memory://knowledge-graph")
@@ -341,7 +349,7 @@ def test_the_resource_is_unavailable_while_recall_is_off(calls: Calls) -> None:
     assert "Memory is switched off here." in answer["error"]["message"]
 
 
-def test_calls_of_a_client_without_call_ids_are_answered(calls: Calls) -> None:
+def test_tool_calls_are_answered_if_the_client_never_sends_call_ids(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
 
     answer = calls.ask("tools/call", name="read_graph", arguments={})["result"]
@@ -349,13 +357,15 @@ def test_calls_of_a_client_without_call_ids_are_answered(calls: Calls) -> None:
     assert names(answer) == {"disk"}
 
 
-def test_the_resource_is_unavailable_while_an_agent_is_isolated(calls: Calls) -> None:
+def test_the_graph_resource_is_unavailable_while_any_agent_is_isolated(calls: Calls) -> None:
     answer = calls.ask("resources/read", uri="memory://knowledge-graph")
 
     assert "nobody can tell who reads this resource" in answer["error"]["message"]
 
 
-def test_calls_of_unknown_callers_are_answered_if_no_agent_is_isolated(tmp_path: Path) -> None:
+def test_tool_calls_with_an_unknown_caller_are_answered_if_no_agent_is_isolated(
+    tmp_path: Path,
+) -> None:
     calls = Calls(tmp_path / "memory", '[domains.review]\nagents = ["code-critic"]\n')
     try:
         calls.unnoted("toolu_1", "create_entities", entities=[entity("disk", "is small")])
@@ -385,7 +395,9 @@ def test_a_process_in_an_isolated_domain_reads_and_writes_only_that_domain(tmp_p
         inside.end()
 
 
-def test_a_session_in_an_isolated_folder_sees_only_its_domain(tmp_path: Path) -> None:
+def test_a_session_in_the_folder_of_an_isolated_domain_reads_only_that_domain(
+    tmp_path: Path,
+) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "legal").mkdir()
@@ -404,7 +416,7 @@ def test_a_session_in_an_isolated_folder_sees_only_its_domain(tmp_path: Path) ->
         inside.end()
 
 
-def test_isolation_also_applies_with_a_mirrored_file(tmp_path: Path) -> None:
+def test_agents_are_also_isolated_if_the_graph_is_mirrored_to_a_file(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "memory", MEMORY_FILE_PATH=str(tmp_path / "graph.jsonl"))
     try:
         calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -416,7 +428,9 @@ def test_isolation_also_applies_with_a_mirrored_file(tmp_path: Path) -> None:
         calls.end()
 
 
-def test_read_graph_filters_by_domain_within_the_callers_isolation(calls: Calls) -> None:
+def test_read_graph_filters_by_domain_but_never_shows_an_isolated_agent_another_domain(
+    calls: Calls,
+) -> None:
     def names(agent: str, **arguments: Any) -> set[str]:
         structure = calls.by(agent, "read_graph", **arguments)["structuredContent"]
         return {entity["name"] for entity in structure["entities"]}

@@ -66,7 +66,7 @@ def test_mem_17_every_change_is_written_to_the_file_in_the_reference_format(
 
 @pytest.mark.behaviour("MEM-17j")
 @pytest.mark.parametrize("ending", ["\n", ""], ids=["ended", "not ended"])
-def test_a_line_appended_by_another_program_after_our_write_is_read(
+def test_a_line_that_another_program_appends_to_the_served_file_is_read(
     tmp_path: Path, path: Path, ending: str
 ) -> None:
     path.parent.mkdir()
@@ -81,7 +81,7 @@ def test_a_line_appended_by_another_program_after_our_write_is_read(
         assert seen(server) == ["before", "ours", "theirs"]
 
 
-def test_the_served_file_is_updated_between_calls_but_not_after_each(
+def test_the_served_file_is_updated_between_calls_but_not_after_every_call(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -100,7 +100,9 @@ def test_the_served_file_is_updated_between_calls_but_not_after_each(
     assert written == [f"e{number}" for number in range(1, len(written) + 1)]
 
 
-def test_mem_19_the_file_is_written_before_the_server_ends(tmp_path: Path, path: Path) -> None:
+def test_mem_19_the_served_file_is_written_before_the_server_ends(
+    tmp_path: Path, path: Path
+) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         server.input.close()
@@ -110,7 +112,7 @@ def test_mem_19_the_file_is_written_before_the_server_ends(tmp_path: Path, path:
     assert names(path) == ["a"]
 
 
-def test_changes_acknowledged_before_a_kill_reach_the_file_after_a_restart(
+def test_changes_acknowledged_before_the_server_was_killed_are_written_after_a_restart(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -124,7 +126,9 @@ def test_changes_acknowledged_before_a_kill_reach_the_file_after_a_restart(
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
-def test_a_restarted_server_completes_the_file_without_a_call(tmp_path: Path, path: Path) -> None:
+def test_a_restarted_server_writes_pending_changes_to_the_file_without_a_call(
+    tmp_path: Path, path: Path
+) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         server.process.send_signal(signal.SIGKILL)
@@ -134,7 +138,9 @@ def test_a_restarted_server_completes_the_file_without_a_call(tmp_path: Path, pa
         until(lambda: names(path) == ["a"])
 
 
-def test_an_outdated_file_is_completed_without_a_call(tmp_path: Path, path: Path) -> None:
+def test_a_change_overwritten_in_the_file_by_another_program_is_written_again(
+    tmp_path: Path, path: Path
+) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         until(lambda: names(path) == ["a"])
@@ -144,7 +150,9 @@ def test_an_outdated_file_is_completed_without_a_call(tmp_path: Path, path: Path
         until(lambda: names(path) == ["a", "theirs"])
 
 
-def test_kills_lose_no_acknowledged_change(tmp_path: Path, path: Path) -> None:
+def test_acknowledged_changes_survive_repeated_kills_of_the_server(
+    tmp_path: Path, path: Path
+) -> None:
     told: list[str] = []
     for turn in range(4):
         with serve(tmp_path, path) as server:
@@ -162,7 +170,9 @@ def test_kills_lose_no_acknowledged_change(tmp_path: Path, path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
-def test_changes_by_another_program_are_in_the_next_answer(tmp_path: Path, path: Path) -> None:
+def test_changes_to_the_file_by_another_program_are_in_the_next_answer(
+    tmp_path: Path, path: Path
+) -> None:
     path.parent.mkdir()
     path.write_text(line("a"))
     with serve(tmp_path, path) as server:
@@ -196,7 +206,9 @@ def test_two_servers_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> N
     assert views[0] == views[1] == names(path)
 
 
-def test_two_homes_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> None:
+def test_servers_with_different_memory_folders_on_one_file_lose_no_entity(
+    tmp_path: Path, path: Path
+) -> None:
     elsewhere = {"MEMORY_FABRIC_HOME": str(tmp_path / "other")}
     with serve(tmp_path, path) as one, serve(tmp_path, path, **elsewhere) as two:
         for number in range(5):
@@ -207,7 +219,7 @@ def test_two_homes_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> Non
         assert sorted(seen(one)) == sorted(seen(two)) == sorted(names(path))
 
 
-def test_invalid_lines_are_reported_on_standard_error_and_the_others_are_served(
+def test_invalid_lines_are_reported_on_standard_error_and_valid_lines_are_served(
     tmp_path: Path, path: Path
 ) -> None:
     path.parent.mkdir()

@@ -34,7 +34,7 @@ async def names(client: Client) -> list[str]:
     return [e["name"] for e in result.structured_content["entities"]]
 
 
-def test_forget_previews_first_and_deletes_after_confirmation(tmp_path: Path) -> None:
+def test_forget_returns_a_preview_and_deletes_only_after_confirmation(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             some = [entity("api", "listens on 8080"), entity("db", "holds orders")]
@@ -72,7 +72,7 @@ def test_forget_deletes_nothing_if_the_memory_changed_since_the_preview(tmp_path
     run(story)
 
 
-def test_forget_without_a_match_is_an_error(tmp_path: Path) -> None:
+def test_forget_returns_an_error_if_nothing_matches(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             refused = await said(client, "forget", what="no such thing")
@@ -103,7 +103,7 @@ def test_history_shows_author_session_date_and_changes(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_of_a_record_shows_its_reason_and_tiers(tmp_path: Path) -> None:
+def test_history_of_a_record_shows_its_reason_and_where_it_is_stored(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             kept = await said(
@@ -121,7 +121,7 @@ def test_history_of_a_record_shows_its_reason_and_tiers(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_of_a_deleted_entity_says_that_it_is_gone(tmp_path: Path) -> None:
+def test_history_of_a_deleted_entity_says_that_the_entity_was_deleted(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
@@ -134,7 +134,7 @@ def test_history_of_a_deleted_entity_says_that_it_is_gone(tmp_path: Path) -> Non
     run(story)
 
 
-def test_history_is_limited_in_length_and_counts_omitted_lines(tmp_path: Path) -> None:
+def test_a_long_history_is_shortened_and_says_how_many_lines_were_omitted(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             many = [f"observation number {n} of a talkative entity" for n in range(300)]

@@ -31,7 +31,9 @@ def test_remember_refuses_an_empty_text(tmp_path: Path, text: str) -> None:
     assert list(home.glob("projects/*/graph.db")) == []
 
 
-def test_remember_reports_what_it_stored(tmp_path: Path) -> None:
+def test_remember_stores_a_record_and_returns_its_type_id_scope_and_entities(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -60,7 +62,7 @@ def test_remember_reports_what_it_stored(tmp_path: Path) -> None:
     assert (record.source, record.trust, record.session) == ("mcp", "assistant", "s-1")
 
 
-def test_br_11_a_decision_relates_the_project_to_the_choice(tmp_path: Path) -> None:
+def test_br_11_a_remembered_decision_links_the_project_to_the_chosen_option(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await ask(client, "remember", text=PAGINATION, type="decision")
@@ -96,7 +98,7 @@ def test_a_plain_statement_is_stored_as_a_note(tmp_path: Path) -> None:
         ("I prefer tabs over spaces.", "preference"),
     ],
 )
-def test_the_type_is_derived_from_the_text_if_none_is_given(
+def test_remember_derives_the_type_from_the_text_if_no_type_is_given(
     tmp_path: Path, text: str, kind: str
 ) -> None:
     home = tmp_path / "home"
@@ -133,7 +135,7 @@ def test_remember_stores_the_given_type_scope_domain_and_pin(tmp_path: Path) -> 
     assert (home / "user.db").exists()
 
 
-def test_remember_stores_the_fields_of_a_note(tmp_path: Path) -> None:
+def test_remember_accepts_the_same_fields_as_a_note_in_an_answer(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -166,7 +168,7 @@ def test_remember_stores_the_fields_of_a_note(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_invalid_fields_are_refused_with_an_error(
+def test_remember_refuses_invalid_fields_with_an_error(
     tmp_path: Path, arguments: dict[str, str], problem: str
 ) -> None:
     home = tmp_path / "home"
@@ -182,7 +184,7 @@ def test_invalid_fields_are_refused_with_an_error(
     assert records(home) == []
 
 
-def test_instead_of_replaces_the_assistants_records_but_not_the_users(tmp_path: Path) -> None:
+def test_instead_of_replaces_records_of_the_assistant_but_not_of_the_user(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     users = memory.remember(Record(type="note", what="Use yarn here.", confidence=0.8), USER)
@@ -213,7 +215,7 @@ def test_instead_of_replaces_the_assistants_records_but_not_the_users(tmp_path: 
     assert bun.evidence == {"contradicts": [users.id]}
 
 
-def test_instead_of_words_that_match_no_record_are_stored_as_a_rejected_alternative(
+def test_instead_of_is_stored_as_a_rejected_alternative_if_it_matches_no_record(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -227,7 +229,7 @@ def test_instead_of_words_that_match_no_record_are_stored_as_a_rejected_alternat
     assert records(home)[0].alternatives == ("yarn",)
 
 
-def test_instead_of_replaces_the_one_record_that_matches_its_words(tmp_path: Path) -> None:
+def test_instead_of_replaces_a_record_if_only_that_record_matches_its_words(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -244,7 +246,7 @@ def test_instead_of_replaces_the_one_record_that_matches_its_words(tmp_path: Pat
     ]
 
 
-def test_remembering_a_text_again_returns_the_id_of_the_known_record(tmp_path: Path) -> None:
+def test_remembering_a_known_text_returns_the_id_of_its_existing_record(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -277,7 +279,9 @@ def test_the_answer_of_remember_marks_new_entities(tmp_path: Path) -> None:
     run(story)
 
 
-def test_remember_reports_an_earlier_contrary_record_and_keeps_it(tmp_path: Path) -> None:
+def test_remember_reports_an_earlier_contradicting_record_without_replacing_it(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -303,7 +307,7 @@ def test_remember_reports_an_earlier_contrary_record_and_keeps_it(tmp_path: Path
     assert [record.superseded_by for record in records(home)] == ["", ""]
 
 
-def test_remembering_an_antipattern_without_a_lesson_asks_for_one(tmp_path: Path) -> None:
+def test_remembering_an_antipattern_without_a_lesson_asks_for_the_lesson(tmp_path: Path) -> None:
     home = tmp_path / "home"
     text = "Offset pagination caused timeouts"
 
@@ -323,7 +327,7 @@ def test_remembering_an_antipattern_without_a_lesson_asks_for_one(tmp_path: Path
     assert record.why == "instead: use cursors"
 
 
-def test_a_text_that_the_user_had_forgotten_is_not_stored_again(tmp_path: Path) -> None:
+def test_a_text_that_the_user_made_memory_forget_is_not_stored_again(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     stored = memory.remember(Record(type="note", what="The box is zephyr.", confidence=0.8), USER)
@@ -355,7 +359,9 @@ def test_the_answer_of_remember_stays_within_the_length_limit(tmp_path: Path) ->
     run(story)
 
 
-def test_a_secret_appears_neither_in_the_answer_nor_on_disk(tmp_path: Path) -> None:
+def test_a_secret_in_a_remembered_text_appears_neither_in_the_answer_nor_on_disk(
+    tmp_path: Path,
+) -> None:
     home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
 
     async def story() -> None:
@@ -371,7 +377,9 @@ def test_a_secret_appears_neither_in_the_answer_nor_on_disk(tmp_path: Path) -> N
 
 @pytest.mark.behaviour("MEM-12b")
 @pytest.mark.parametrize("arguments", [{}, {"text": "x", "type": "session"}, {"text": 1}])
-def test_mem_12_invalid_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
+def test_mem_12_remember_refuses_invalid_arguments(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await client.call_tool("remember", arguments)
@@ -382,7 +390,9 @@ def test_mem_12_invalid_arguments_are_refused(tmp_path: Path, arguments: dict[st
     run(story)
 
 
-def test_a_text_that_is_only_a_secret_is_refused_and_no_entity_has_one(tmp_path: Path) -> None:
+def test_a_text_that_is_only_a_secret_is_refused_and_no_entity_name_contains_a_secret(
+    tmp_path: Path,
+) -> None:
     secret = "Tulpen" + "Feld77"
 
     async def story() -> None:

@@ -44,7 +44,9 @@ def joined(found: list[dict[str, Any]], kind: str) -> list[Any]:
     return [item for page in found for item in page[kind]]
 
 
-def test_read_graph_returns_everything_exactly_once_over_its_pages(tmp_path: Path) -> None:
+def test_the_pages_of_read_graph_contain_each_entity_and_relation_exactly_once(
+    tmp_path: Path,
+) -> None:
     everything = [entity(f"e{n}", f"observation {n}", "another one") for n in range(60)]
     edges = [uses(f"e{n}", f"e{(n * 7 + k) % 60}") for n in range(60) for k in (1, 3)]
 
@@ -65,7 +67,7 @@ def test_read_graph_returns_everything_exactly_once_over_its_pages(tmp_path: Pat
     run(story)
 
 
-def test_an_answer_within_the_size_limit_has_no_note(tmp_path: Path) -> None:
+def test_an_answer_within_the_size_limit_is_one_page_without_a_note(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", **SMALL_REPLY) as client:
             await client.call_tool("create_entities", {"entities": [entity("a", "one")]})
@@ -81,7 +83,7 @@ def test_an_answer_within_the_size_limit_has_no_note(tmp_path: Path) -> None:
     run(story)
 
 
-def test_search_returns_all_matches_once_best_first_with_relations(tmp_path: Path) -> None:
+def test_search_pages_contain_each_match_once_best_first_with_its_relations(tmp_path: Path) -> None:
     everything = [entity(f"e{n}", "a common word") for n in range(80)]
     edges = [uses(f"e{n}", f"e{n + 1}") for n in range(79)]
 
@@ -105,7 +107,7 @@ def test_search_returns_all_matches_once_best_first_with_relations(tmp_path: Pat
     run(story)
 
 
-def test_matches_beyond_the_ranked_ones_are_also_returned(
+def test_search_also_returns_matches_beyond_the_number_that_is_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.store.queries.entity_search.POOL_ROWS", 7)
@@ -125,7 +127,9 @@ def test_matches_beyond_the_ranked_ones_are_also_returned(
 
 
 @pytest.mark.parametrize("tool", ["open_nodes", "search_nodes", "read_graph"])
-def test_all_relations_of_a_hub_are_returned_over_pages(tmp_path: Path, tool: str) -> None:
+def test_all_relations_of_a_highly_connected_entity_are_returned_over_several_pages(
+    tmp_path: Path, tool: str
+) -> None:
     edges = [uses("hub", f"e{n}") for n in range(100)]
     arguments: dict[str, dict[str, Any]] = {
         "open_nodes": {"names": ["hub"]},
@@ -146,7 +150,7 @@ def test_all_relations_of_a_hub_are_returned_over_pages(tmp_path: Path, tool: st
     run(story)
 
 
-def test_a_long_entity_is_complete_in_open_nodes_and_shortened_in_other_tools(
+def test_a_long_entity_is_returned_whole_by_open_nodes_and_shortened_by_other_tools(
     tmp_path: Path,
 ) -> None:
     long = entity("long", "short", "x" * 5000, "after")
@@ -169,7 +173,9 @@ def test_a_long_entity_is_complete_in_open_nodes_and_shortened_in_other_tools(
     run(story)
 
 
-def test_part_of_an_observation_longer_than_a_page_is_shown(tmp_path: Path) -> None:
+def test_search_shows_the_start_of_an_observation_that_is_longer_than_a_page(
+    tmp_path: Path,
+) -> None:
     text = "the needle lies here " + "in the hay " * 500
 
     async def story() -> None:
@@ -199,7 +205,7 @@ def test_an_invalid_cursor_is_refused_with_a_remedy(tmp_path: Path, cursor: str)
     run(story)
 
 
-def test_a_cursor_can_be_parsed_back_to_its_start() -> None:
+def test_parsing_a_cursor_returns_the_position_it_was_made_from() -> None:
     for start in (Start(), Start(5), Start(0, 7), Start(12, 300)):
         assert start_of(str(start)) == start
     assert start_of("") == Start()

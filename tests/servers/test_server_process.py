@@ -53,7 +53,7 @@ def test_mem_19_an_unknown_method_gets_an_error_and_the_server_continues(tmp_pat
 
 
 @pytest.mark.behaviour("MEM-19b")
-def test_mem_19_discovery_before_the_handshake_is_answered(tmp_path: Path) -> None:
+def test_mem_19_a_discovery_request_before_the_handshake_is_answered(tmp_path: Path) -> None:
     envelope = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
@@ -97,7 +97,7 @@ def test_the_server_ends_when_its_output_is_closed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["\n", ""], ids=["whole", "without its last line end"])
 @pytest.mark.parametrize("kind", ["pipe", "file"])
-def test_requests_before_the_end_of_input_are_all_answered(
+def test_all_requests_sent_before_the_end_of_input_are_answered(
     tmp_path: Path, kind: str, ending: str
 ) -> None:
     client = {"name": "pipe", "version": "0"}
@@ -156,7 +156,9 @@ def test_a_signal_before_the_handshake_ends_the_server(
 
 
 @pytest.mark.behaviour("MEM-11e")
-def test_mem_11_a_lone_surrogate_is_replaced_and_answered(tmp_path: Path) -> None:
+def test_mem_11_a_lone_surrogate_in_a_request_is_replaced_and_the_request_answered(
+    tmp_path: Path,
+) -> None:
     request = line(7, "tools/call", {"name": "create_entities", "arguments": entity("half \ud83d")})
     assert b"\\ud83d" in request
     with Process(tmp_path / "home") as server:
@@ -184,7 +186,7 @@ def test_invalid_messages_get_errors_and_do_not_end_the_server(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("MEM-20")
-def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
+def test_mem_20_output_printed_during_a_call_goes_to_standard_error(tmp_path: Path) -> None:
     chatty = (
         "import os\n"
         "from memory_fabric.servers.mcp import tools\n"
@@ -245,7 +247,7 @@ def test_two_servers_on_one_memory_lose_no_entity(tmp_path: Path) -> None:
     assert len(view["entities"]) == 2 * count
 
 
-def test_the_server_works_in_python_without_packages(tmp_path: Path) -> None:
+def test_the_server_works_in_a_python_without_installed_packages(tmp_path: Path) -> None:
     calls = {
         "create_entities": entity("api"),
         "remember": {"text": "We decided to use Redis for the job queue because it is simple."},
@@ -303,7 +305,7 @@ def test_memories_imported_in_a_folder_are_served_by_the_server_of_that_folder(
     assert ("of the user" in str(view)) == running
 
 
-def test_modules_needed_only_by_calls_are_not_imported_at_start(tmp_path: Path) -> None:
+def test_modules_that_only_tool_calls_need_are_not_imported_at_start(tmp_path: Path) -> None:
     looked = (
         "import sys\n"
         "from memory_fabric.servers.mcp import stdio_server as mcp_stdio\n"
@@ -318,7 +320,7 @@ def test_modules_needed_only_by_calls_are_not_imported_at_start(tmp_path: Path) 
     assert done.stdout.decode().strip() == "[]"
 
 
-def test_a_damaged_memory_is_rebuilt_and_reported_once(tmp_path: Path) -> None:
+def test_a_damaged_database_is_rebuilt_and_reported_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with Process(home) as server:
         server.greet()

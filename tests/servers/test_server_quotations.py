@@ -54,7 +54,7 @@ def only(home: Path) -> Record:
 
 
 @pytest.mark.parametrize("quotation", [SAID, f'"{SAID}"'])
-def test_a_quotation_of_a_prompt_gets_the_users_trust(tmp_path: Path, quotation: str) -> None:
+def test_a_record_that_quotes_a_prompt_gets_the_users_trust(tmp_path: Path, quotation: str) -> None:
     home = tmp_path / "home"
     fire(home, "UserPromptSubmit", prompt=SAID)
 
@@ -78,7 +78,7 @@ def test_a_quotation_of_a_prompt_gets_the_users_trust(tmp_path: Path, quotation:
     ],
     ids=["other words", "other prompt", "no prompt", "unattended", "sdk"],
 )
-def test_a_quotation_that_the_user_did_not_type_gets_no_trust_and_is_not_stored(
+def test_a_quotation_that_the_user_did_not_type_earns_no_trust_and_is_not_stored(
     tmp_path: Path, environ: dict[str, str], prompt: str, quotation: str
 ) -> None:
     home = tmp_path / "home"
@@ -91,7 +91,7 @@ def test_a_quotation_that_the_user_did_not_type_gets_no_trust_and_is_not_stored(
     assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
 
 
-def test_a_quotation_by_a_subagent_does_not_get_the_users_trust(tmp_path: Path) -> None:
+def test_a_prompt_quoted_by_a_subagent_does_not_earn_the_users_trust(tmp_path: Path) -> None:
     home = tmp_path / "home"
     fire(home, "UserPromptSubmit", prompt=SAID)
     callers.save(str(home), "call-1", callers.Caller("s-1", "a1", "code-reviewer"))
@@ -102,7 +102,7 @@ def test_a_quotation_by_a_subagent_does_not_get_the_users_trust(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("is_noted_first", [True, False])
-def test_a_record_from_a_note_and_the_tool_is_stored_once_with_the_users_trust(
+def test_a_rule_both_noted_and_remembered_is_stored_once_with_the_users_trust(
     tmp_path: Path, *, is_noted_first: bool
 ) -> None:
     home = tmp_path / "home"

@@ -47,7 +47,7 @@ def test_memories_returned_by_the_recall_tool_are_recorded_for_the_session(tmp_p
     assert [tuple(row) for row in rows] == [("s-0", "recall", f"record:{stored.id}")]
 
 
-def test_recall_finds_native_notes_in_an_otherwise_empty_memory(tmp_path: Path) -> None:
+def test_recall_finds_notes_in_memory_md_while_the_database_is_empty(tmp_path: Path) -> None:
     home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(tmp_path / "project"))
     folder = tmp_path / "user" / ".claude" / "projects" / slug / "memory"
@@ -86,7 +86,7 @@ def test_recall_with_an_empty_query_returns_the_newest_memories(tmp_path: Path) 
     run(story)
 
 
-def test_recall_without_a_match_says_that_nothing_was_found(tmp_path: Path) -> None:
+def test_recall_says_that_nothing_was_found_if_nothing_matches(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             assert await ask(client, "recall", query="zanzibar") == "Nothing found."
@@ -112,7 +112,7 @@ def test_recall_stays_within_the_length_limit_and_counts_omitted_hits(tmp_path: 
     run(story)
 
 
-def test_br_08_recall_shows_the_path_of_a_relationship_once(tmp_path: Path) -> None:
+def test_br_08_recall_shows_the_path_between_two_entities_only_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool(
@@ -151,7 +151,7 @@ def test_recalled_text_cannot_open_or_close_a_memory_block() -> None:
     assert "</memory-fabric>" not in line
 
 
-def test_recall_from_an_unreadable_graph_is_an_error(tmp_path: Path) -> None:
+def test_recall_returns_an_error_if_no_database_can_be_read(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "user.db").write_bytes(b"not a database at all, but long enough" * 40)
@@ -166,7 +166,7 @@ def test_recall_from_an_unreadable_graph_is_an_error(tmp_path: Path) -> None:
     run(story)
 
 
-def test_recall_reports_a_database_that_could_not_be_read(tmp_path: Path) -> None:
+def test_recall_names_a_database_that_it_could_not_read(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -214,7 +214,7 @@ def test_br19_recall_accepts_metadata_filters_and_shows_them_in_its_answer(
     run(story)
 
 
-def test_a_filter_given_as_a_separate_argument_is_applied(tmp_path: Path) -> None:
+def test_recall_applies_a_filter_given_as_a_separate_argument(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await ask(client, "remember", text="Name branches after issues", domain="code_reviewer")

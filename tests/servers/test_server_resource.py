@@ -25,7 +25,7 @@ MODERN = "auto"
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16b")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-def test_mem_16_the_resource_contains_the_whole_graph(tmp_path: Path, mode: str) -> None:
+def test_mem_16_the_graph_resource_contains_the_whole_graph(tmp_path: Path, mode: str) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=mode) as client:
             await client.call_tool("create_entities", API)
@@ -118,7 +118,9 @@ def change_elsewhere(home: Path) -> None:
         other.call("create_entities", API)
 
 
-def test_mem_16_2026_protocol_listeners_hear_of_a_change_by_another_process(tmp_path: Path) -> None:
+def test_mem_16_a_2026_protocol_listener_is_notified_of_changes_by_another_process(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         home = tmp_path / "home"
         async with connected(home, mode=MODERN) as client:
@@ -147,7 +149,7 @@ def test_mem_16_a_2026_protocol_listener_is_notified_of_a_change(tmp_path: Path)
     run(story)
 
 
-def test_the_version_of_a_memory_changes_with_each_write(tmp_path: Path) -> None:
+def test_the_version_mark_of_a_memory_changes_with_each_write(tmp_path: Path) -> None:
     memory = Memory.open(Settings(home=str(tmp_path / "home"), config_dir=str(tmp_path)))
     marks = [mark_of(memory)]
     for number in range(2):

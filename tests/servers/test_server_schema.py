@@ -23,7 +23,9 @@ CREATES = ("create_entities", "create_relations")
 
 @pytest.mark.behaviour("MEM-15a")
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda tool: str(tool["name"]))
-def test_mem_15_tools_are_listed_as_by_the_reference_server(recorded: dict[str, Any]) -> None:
+def test_mem_15_the_reference_tools_are_listed_as_by_the_reference_server(
+    recorded: dict[str, Any],
+) -> None:
     ours = {tool.name: listed(tool) for tool in NINE}[recorded["name"]]
 
     apart = {"description", "inputSchema", "outputSchema"}
@@ -35,7 +37,7 @@ def test_mem_15_tools_are_listed_as_by_the_reference_server(recorded: dict[str, 
 
 
 @pytest.mark.behaviour("MEM-15b")
-def test_arguments_added_to_the_nine_reference_tools_are_optional_strings() -> None:
+def test_fields_added_to_the_nine_reference_tools_are_optional_strings() -> None:
     tools = [listed(tool) for tool in NINE]
     cursors = {t["name"]: t["inputSchema"]["properties"].get("cursor") for t in tools}
     notes = {t["name"]: t["outputSchema"]["properties"].get("note") for t in tools}
@@ -59,7 +61,7 @@ def _without_property(schema: dict[str, Any], name: str) -> dict[str, Any]:
 
 @pytest.mark.behaviour("MEM-15f")
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
-def test_every_argument_is_described(tool: Tool) -> None:
+def test_every_argument_of_a_tool_has_a_description(tool: Tool) -> None:
     undescribed = [
         name
         for name, schema in _arguments(tool.input)
@@ -85,7 +87,7 @@ def _bare(schema: Any) -> Any:
 
 
 @pytest.mark.behaviour("MEM-14")
-def test_mem_14_annotations_match_what_each_tool_does() -> None:
+def test_mem_14_annotations_say_whether_a_tool_reads_changes_or_deletes() -> None:
     hints = {tool.name: listed(tool)["annotations"] for tool in TOOLS}
 
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
@@ -97,7 +99,7 @@ def test_mem_14_annotations_match_what_each_tool_does() -> None:
 
 
 @pytest.mark.behaviour("MEM-15d")
-def test_tools_beyond_the_reference_tools_have_no_output_schema() -> None:
+def test_tools_that_the_reference_server_lacks_have_no_output_schema() -> None:
     own = [listed(tool) for tool in TOOLS if tool not in NINE]
 
     assert [tool["name"] for tool in own] == ["recall", "remember", "forget", "history"]
@@ -126,7 +128,7 @@ def _tokens(text: str) -> int:
 
 
 @pytest.mark.behaviour("MEM-15e")
-def test_the_instructions_say_when_to_search_and_the_tool_when_to_remember() -> None:
+def test_the_instructions_say_when_to_recall_and_the_remember_tool_says_when_to_remember() -> None:
     [remember] = [tool for tool in TOOLS if tool.name == "remember"]
 
     assert "Search with recall before" in INSTRUCTIONS

@@ -21,7 +21,7 @@ FAR = ("Ann did a marathon", "Ann did the dishes", "Ann did her taxes", "Ann did
 QUESTION = "What did Ann do about her tooth pain?"
 
 
-def test_the_recall_tool_ranks_by_meaning(tmp_path: Path) -> None:
+def test_the_recall_tool_ranks_results_by_meaning(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             entity = {"name": "Ann", "entityType": "person", "observations": [*FAR, NEAR]}
@@ -34,7 +34,9 @@ def test_the_recall_tool_ranks_by_meaning(tmp_path: Path) -> None:
     run(story)
 
 
-def test_python_without_packages_finds_the_installed_semantic_extra(tmp_path: Path) -> None:
+def test_a_server_in_a_python_without_packages_uses_the_installed_semantic_extra(
+    tmp_path: Path,
+) -> None:
     data, root = tmp_path / "data", Path(__file__).parents[2]
     extra = Path(extras.folder_of(extras.SEMANTIC, str(data), str(root)))
     extra.mkdir(parents=True)
@@ -71,7 +73,7 @@ def test_python_without_packages_finds_the_installed_semantic_extra(tmp_path: Pa
     assert NEAR in answer["result"]["content"][0]["text"].splitlines()[0]
 
 
-def test_the_server_starts_without_numpy(tmp_path: Path) -> None:
+def test_starting_the_server_does_not_import_numpy(tmp_path: Path) -> None:
     script = "import sys; from memory_fabric.servers.mcp import memory_tools, stdio_server; "
     script += "sys.exit(bool({'numpy', 'tokenizers'} & set(sys.modules)))"
 

@@ -58,7 +58,9 @@ def statements(memory: Memory, call: Any, arguments: dict[str, Any]) -> list[str
     return counting.asked
 
 
-def test_creating_fifty_entities_takes_as_many_statements_as_one(memory: Memory) -> None:
+def test_creating_fifty_entities_takes_no_more_sql_statements_than_creating_one(
+    memory: Memory,
+) -> None:
     one = {"entities": [entity(1000)]}
     fifty = {"entities": [entity(2000 + n) for n in range(50)]}
     for_one = statements(memory, tools.create_entities, one)
@@ -70,7 +72,7 @@ def test_creating_fifty_entities_takes_as_many_statements_as_one(memory: Memory)
         assert for_one.count(f"INSERT INTO {table}") == 1
 
 
-def test_a_search_takes_as_many_statements_for_six_words_as_for_two(memory: Memory) -> None:
+def test_a_search_for_six_words_takes_no_more_sql_statements_than_for_two(memory: Memory) -> None:
     tools.search_nodes(memory, {"query": "line"}, SAID_BY)  # a small graph is read once
     two, six = (" ".join(WORDS[:count]) for count in (2, 6))
     for_two = statements(memory, tools.search_nodes, {"query": two})
@@ -80,7 +82,7 @@ def test_a_search_takes_as_many_statements_for_six_words_as_for_two(memory: Memo
     assert 0 < len(for_six) < 12
 
 
-def test_a_cached_graph_is_indexed_once_until_it_changes(
+def test_a_cached_graph_is_indexed_only_once_until_the_graph_changes(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: dict[int, Any] = {}

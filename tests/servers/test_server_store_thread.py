@@ -54,7 +54,7 @@ def test_a_long_read_does_not_block_the_event_loop(tmp_path: Path) -> None:
     assert store.close(WAIT_S)
 
 
-def test_without_concurrent_requests_reads_run_in_the_calling_thread(
+def test_reads_run_in_the_calling_thread_if_there_is_no_concurrent_request(
     tmp_path: Path,
 ) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), answers_one=True)
@@ -70,7 +70,7 @@ def test_without_concurrent_requests_reads_run_in_the_calling_thread(
     assert store.close(WAIT_S)
 
 
-def test_an_error_is_raised_in_the_caller_and_the_thread_continues(tmp_path: Path) -> None:
+def test_an_error_of_a_job_is_raised_in_the_caller_and_the_thread_continues(tmp_path: Path) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 
     def failing(_: Memory) -> None:
@@ -85,7 +85,7 @@ def test_an_error_is_raised_in_the_caller_and_the_thread_continues(tmp_path: Pat
     assert store.close(WAIT_S)
 
 
-def test_a_memory_that_failed_to_open_is_opened_by_the_next_call(tmp_path: Path) -> None:
+def test_after_opening_the_memory_has_failed_the_next_call_tries_again(tmp_path: Path) -> None:
     attempts: list[int] = []
 
     def opened() -> Memory:
@@ -121,7 +121,9 @@ def test_a_memory_can_be_opened_before_the_first_call(tmp_path: Path) -> None:
     assert store.close(WAIT_S)
 
 
-def test_an_error_while_opening_early_is_raised_by_the_first_call(tmp_path: Path) -> None:
+def test_an_error_while_opening_the_memory_early_is_raised_by_the_first_call(
+    tmp_path: Path,
+) -> None:
     attempts: list[int] = []
 
     def failing() -> Memory:
@@ -150,7 +152,7 @@ class Watched(Memory):
         self.flushed.set()
 
 
-def test_the_other_memory_files_are_written_when_the_thread_is_idle(
+def test_other_tiers_are_written_when_the_thread_is_idle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 0.01)
@@ -186,7 +188,7 @@ def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(
     assert Watched.flushed.is_set()
 
 
-def test_other_tiers_are_written_while_requests_continue(
+def test_other_tiers_are_written_even_while_requests_keep_arriving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 3600)
@@ -230,7 +232,7 @@ def test_other_tiers_are_written_before_another_project_is_opened(
     assert store.close(WAIT_S)
 
 
-def test_close_waits_no_longer_than_its_timeout(tmp_path: Path) -> None:
+def test_closing_the_store_thread_waits_no_longer_than_the_timeout(tmp_path: Path) -> None:
     go_on = threading.Event()
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 

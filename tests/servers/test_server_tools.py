@@ -45,7 +45,9 @@ def names(view: Any) -> list[str]:
 
 
 @pytest.mark.behaviour("MEM-01b")
-def test_mem_01_observations_for_a_known_name_are_merged_and_reported(tmp_path: Path) -> None:
+def test_mem_01_creating_an_existing_entity_adds_its_new_observations_and_reports_them(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("api", "listens on 8080"))
@@ -65,7 +67,7 @@ def test_mem_01_observations_for_a_known_name_are_merged_and_reported(tmp_path: 
 @pytest.mark.parametrize(
     ("name", "query"), [("Kubernetes", "k8s"), ("k8s", "Kubernetes"), ("PostgreSQL", "pg")]
 )
-def test_mem_07_an_entity_is_found_by_a_common_other_name(
+def test_mem_07_an_entity_is_found_by_a_common_abbreviation_or_full_form_of_its_name(
     tmp_path: Path, name: str, query: str
 ) -> None:
     async def story() -> None:
@@ -80,7 +82,9 @@ def test_mem_07_an_entity_is_found_by_a_common_other_name(
 
 
 @pytest.mark.behaviour("MEM-01e")
-def test_a_variant_of_a_known_name_is_stored_exactly_and_reported(tmp_path: Path) -> None:
+def test_an_entity_whose_name_is_a_variant_of_a_known_name_is_created_and_reported(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("cursor-pagination"))
@@ -100,7 +104,7 @@ def test_a_variant_of_a_known_name_is_stored_exactly_and_reported(tmp_path: Path
 
 
 @pytest.mark.behaviour("MEM-01c", "MEM-01d", "MEM-02b")
-def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
+def test_duplicate_entities_within_one_call_are_stored_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("a", "x", "x"), entity("a", "x"))
@@ -115,7 +119,7 @@ def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-02c")
-def test_a_missing_entity_of_a_relation_is_created_and_reported(tmp_path: Path) -> None:
+def test_a_missing_entity_of_a_new_relation_is_created_and_reported(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await relate(client, relation("api", "uses", "Redis"))
@@ -133,7 +137,7 @@ def test_a_missing_entity_of_a_relation_is_created_and_reported(tmp_path: Path) 
 
 
 @pytest.mark.behaviour("MEM-04")
-def test_mem_04_an_unknown_entity_fails_the_whole_call(tmp_path: Path) -> None:
+def test_mem_04_add_observations_stores_nothing_if_one_entity_is_unknown(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("ada"))
@@ -172,7 +176,7 @@ def test_mem_07_open_nodes_returns_incoming_and_outgoing_relations(tmp_path: Pat
     run(story)
 
 
-def test_reads_combine_project_and_user_memory_project_first(tmp_path: Path) -> None:
+def test_graph_reads_return_project_entities_before_those_of_the_user(tmp_path: Path) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     mine = {"entities": [entity("ada", "likes tea"), entity("both", "of the user")]}
@@ -195,7 +199,9 @@ def test_reads_combine_project_and_user_memory_project_first(tmp_path: Path) -> 
     run(story)
 
 
-def test_entities_go_to_the_project_unless_the_user_memory_has_them(tmp_path: Path) -> None:
+def test_entities_are_stored_in_the_project_unless_the_users_memory_already_has_them(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     memory.write("create_entities", {"entities": [entity("ada")]}, USER, store="user")
@@ -216,7 +222,9 @@ def test_entities_go_to_the_project_unless_the_user_memory_has_them(tmp_path: Pa
     assert held == {"project": ["api"], "user": ["ada"]}
 
 
-def test_observations_of_tools_are_stored_with_source_trust_and_session(tmp_path: Path) -> None:
+def test_observations_added_by_tools_are_stored_with_source_trust_and_session(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -264,7 +272,7 @@ def test_search_finds_words_in_any_position_and_ranks_the_best_match_first(tmp_p
         ("   ", ["spaces"]),
     ],
 )
-def test_search_matches_parts_of_names_identifiers_and_other_scripts(
+def test_search_matches_parts_of_names_whole_identifiers_and_non_latin_scripts(
     tmp_path: Path, query: str, expected: list[str]
 ) -> None:
     async def story() -> None:
@@ -288,7 +296,7 @@ def test_search_matches_parts_of_names_identifiers_and_other_scripts(
 
 
 @pytest.mark.behaviour("MEM-11a", "MEM-11b", "MEM-11c", "MEM-11d")
-def test_mem_11_any_entity_name_is_stored_exactly(tmp_path: Path) -> None:
+def test_mem_11_an_entity_name_is_stored_and_returned_unchanged(tmp_path: Path) -> None:
     odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
 
     async def story() -> None:
@@ -305,7 +313,9 @@ def test_mem_11_any_entity_name_is_stored_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-15c")
-def test_mem_15_the_text_is_the_structured_content_as_indented_json(tmp_path: Path) -> None:
+def test_mem_15_the_text_of_an_answer_is_its_structured_content_as_indented_json(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("naïve", "🎉", kind=""))
@@ -334,7 +344,9 @@ def test_parallel_calls_of_one_client_lose_no_entity(tmp_path: Path) -> None:
     run(story)
 
 
-def test_an_unreadable_graph_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+def test_reading_an_unreadable_graph_returns_an_error_and_not_an_empty_answer(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "user.db").write_bytes(b"not a database at all, but long enough to be looked at" * 40)
@@ -349,7 +361,9 @@ def test_an_unreadable_graph_is_an_error_and_not_an_empty_answer(tmp_path: Path)
     run(story)
 
 
-def test_an_unreadable_database_is_reported_beside_the_other_results(tmp_path: Path) -> None:
+def test_an_unreadable_database_is_reported_together_with_results_of_the_readable_one(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -365,7 +379,7 @@ def test_an_unreadable_database_is_reported_beside_the_other_results(tmp_path: P
     run(story)
 
 
-def test_tools_fail_with_a_reason_while_memory_is_off(tmp_path: Path) -> None:
+def test_tool_calls_fail_with_a_reason_while_memory_is_switched_off(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", MEMORY_FABRIC="off") as client:
             for call in (create(client, entity("a")), client.call_tool("read_graph", {})):
@@ -376,7 +390,7 @@ def test_tools_fail_with_a_reason_while_memory_is_off(tmp_path: Path) -> None:
     run(story)
 
 
-def test_an_unexpected_error_of_a_call_is_returned_and_logged(
+def test_an_unexpected_error_in_a_tool_call_is_returned_and_logged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Burnt(Memory):
@@ -392,7 +406,7 @@ def test_an_unexpected_error_of_a_call_is_returned_and_logged(
     assert "the roof fell in" in capsys.readouterr().err
 
 
-def test_a_running_server_obeys_the_commands_on_and_off(tmp_path: Path) -> None:
+def test_a_running_server_applies_the_commands_on_and_off(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:

@@ -16,26 +16,26 @@ ROWS = dict(re.findall(r"^\| (\w+) \| (.*) \|$", THE_NINE, re.MULTILINE))
 OWN = TOOLS[len(NINE) :]
 
 
-def test_the_page_lists_exactly_the_tools_of_the_server() -> None:
+def test_the_tools_page_lists_exactly_the_tools_of_the_server() -> None:
     assert list(SECTIONS) == [tool.name for tool in OWN]
     assert list(ROWS)[1:] == [tool.name for tool in NINE]
 
 
 @pytest.mark.parametrize("tool", OWN, ids=lambda tool: tool.name)
-def test_the_table_of_each_own_tool_lists_exactly_its_arguments(tool: Tool) -> None:
+def test_the_table_of_each_additional_tool_lists_exactly_its_arguments(tool: Tool) -> None:
     named = re.findall(r"^\| `(\w+)` \|", SECTIONS[tool.name], re.MULTILINE)
 
     assert named == list(tool.input["properties"])
 
 
 @pytest.mark.parametrize("tool", NINE, ids=lambda tool: tool.name)
-def test_the_row_of_each_reference_tool_lists_its_arguments(tool: Tool) -> None:
+def test_the_row_of_each_reference_tool_lists_all_its_arguments(tool: Tool) -> None:
     named = re.findall(r"`(\w+)`", ROWS[tool.name])
 
     assert set(tool.input["properties"]) <= set(named)
 
 
-def test_the_page_lists_every_type_that_remember_accepts() -> None:
+def test_the_tools_page_lists_every_type_that_remember_accepts() -> None:
     (row,) = re.findall(r"^\| `type` \| (.*) \|$", SECTIONS["remember"], re.MULTILINE)
 
     stated = TOOLS[len(NINE) + 1].input["properties"]["type"]["enum"]
