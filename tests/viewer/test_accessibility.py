@@ -75,7 +75,7 @@ def violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
-def test_axe_finds_no_fault_in_any_view(
+def test_axe_finds_no_accessibility_violation_in_any_view(
     open_page: Opener, server: Serving, size: dict[str, Any]
 ) -> None:
     page = open_page.visit(server.address, **size)
@@ -103,7 +103,7 @@ OPENED = {
 OVER = "dialog[open], #filters:not([hidden]), #projects:not([hidden])"
 
 
-def test_axe_finds_no_fault_in_overlays_and_escape_restores_the_focus(
+def test_axe_finds_no_violation_in_overlays_and_closing_them_restores_the_focus(
     open_page: Opener, server: Serving
 ) -> None:
     page = open_page.visit(server.address, **WIDE)

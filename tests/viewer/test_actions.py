@@ -93,7 +93,7 @@ def until_said(page: Page, words: str) -> None:
     page.locator("#said").evaluate("said => said.replaceChildren()")
 
 
-def test_a_memory_is_edited_by_keyboard_and_an_invalid_field_is_reported(
+def test_a_memory_can_be_edited_by_keyboard_and_an_invalid_field_is_reported(
     page: Page, shell: Shell
 ) -> None:
     page.keyboard.press("t")
@@ -133,7 +133,9 @@ def test_a_memory_is_edited_by_keyboard_and_an_invalid_field_is_reported(
     assert (record["why"], record["source"]) == ("it's faster", "page")
 
 
-def test_a_concurrent_change_is_shown_and_the_users_edit_is_kept(page: Page, shell: Shell) -> None:
+def test_a_conflicting_change_is_shown_and_the_text_being_typed_is_kept(
+    page: Page, shell: Shell
+) -> None:
     page.keyboard.press("t")
     press(page, f"Edit: {CURSORS}")
     (id_,) = [r["id"] for r in shell.run("viz", "--json").json["records"] if r["what"] == CURSORS]
@@ -156,7 +158,9 @@ def test_a_concurrent_change_is_shown_and_the_users_edit_is_kept(page: Page, she
     expect(page.get_by_role("button", name=f"Pin: {theirs}")).to_be_focused()
 
 
-def test_a_memory_is_pinned_forgotten_and_restored_by_keyboard(page: Page, shell: Shell) -> None:
+def test_a_memory_can_be_pinned_forgotten_and_restored_by_keyboard(
+    page: Page, shell: Shell
+) -> None:
     page.keyboard.press("t")
     press(page, f"Pin: {CURSORS}")
     until_said(page, "Pinned: decision")
@@ -184,7 +188,7 @@ def test_a_memory_is_pinned_forgotten_and_restored_by_keyboard(page: Page, shell
     assert UTC not in whats(shell)
 
 
-def test_an_entity_is_merged_and_forgotten_and_the_change_is_undone_by_keyboard(
+def test_an_entity_can_be_merged_forgotten_and_restored_by_keyboard(
     page: Page, shell: Shell, server: Serving
 ) -> None:
     page.goto(f"http://127.0.0.1:{server.port}/#/entity/orders-api")
@@ -215,7 +219,9 @@ def test_an_entity_is_merged_and_forgotten_and_the_change_is_undone_by_keyboard(
     assert "orders-api" not in names and "order-service" in names
 
 
-def test_typed_text_is_kept_when_the_server_has_stopped(page: Page, server: Serving) -> None:
+def test_typed_text_is_kept_if_saving_fails_because_the_server_has_stopped(
+    page: Page, server: Serving
+) -> None:
     page.keyboard.press("t")
     press(page, f"Edit: {CURSORS}")
     page.get_by_label("What", exact=True).fill("Use keyset pagination")
@@ -298,7 +304,7 @@ def test_commands_copied_from_a_saved_page_work_with_special_characters(
     assert "Forgotten" in runs("Commands: order-service", "Forget")
 
 
-def test_the_page_offers_the_same_scopes_as_the_command() -> None:
+def test_the_edit_form_offers_the_same_scopes_as_the_edit_command() -> None:
     script = (Path(str(page_module.ASSETS)) / "actions.js").read_text("utf-8")
     scopes = re.findall(r"LASTING_SCOPES = table\(\{(.*?)\}\)", script, re.DOTALL)
 

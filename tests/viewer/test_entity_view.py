@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_the_entity_page_shows_facts_and_observations(open_page: Opener) -> None:
+def test_the_page_of_an_entity_shows_its_facts_and_observations(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/PostgreSQL")
 
     expect(page.locator("h1")).to_have_text("PostgreSQL")
@@ -21,7 +21,7 @@ def test_the_entity_page_shows_facts_and_observations(open_page: Opener) -> None
     )
 
 
-def test_relations_link_to_the_other_entity_in_both_directions(open_page: Opener) -> None:
+def test_incoming_and_outgoing_relations_link_to_the_other_entity(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/PostgreSQL")
 
     page.locator("#relations li", has_text="orders-api depends on it").locator("a").click()
@@ -31,7 +31,7 @@ def test_relations_link_to_the_other_entity_in_both_directions(open_page: Opener
     expect(page.locator("h1")).to_have_text("PostgreSQL")
 
 
-def test_the_entity_page_shows_records_and_history(open_page: Opener) -> None:
+def test_the_page_of_an_entity_shows_its_records_and_history(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/npm")
 
     expect(page.locator(".card .what")).to_have_text("Use pnpm here, not npm")
@@ -52,7 +52,7 @@ def test_an_alias_opens_the_entity_page_and_an_unknown_name_opens_the_search(
     expect(page.locator("h1")).to_have_text("Search: nobody")
 
 
-def test_the_entity_page_links_to_the_graph(open_page: Opener) -> None:
+def test_the_page_of_an_entity_links_to_the_entity_in_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/entity/pgvector")
 
     page.click("#show-in-graph")
@@ -60,7 +60,7 @@ def test_the_entity_page_links_to_the_graph(open_page: Opener) -> None:
     expect(page.locator("#drawn")).to_have_text("3 of 3 entities and 1 of 1 record drawn")
 
 
-def test_relations_of_an_entity_to_itself_are_listed_once(open_page: Opener) -> None:
+def test_a_relation_of_an_entity_to_itself_is_listed_once(open_page: Opener) -> None:
     made = Pictured()
     itself = made.entity("recursion", "pattern")
     for number in range(1000):
@@ -73,7 +73,7 @@ def test_relations_of_an_entity_to_itself_are_listed_once(open_page: Opener) -> 
     expect(page.locator(".entity-page")).to_contain_text("and 500 more")
 
 
-def test_a_future_date_is_not_shown_as_within_the_hour(open_page: Opener) -> None:
+def test_a_future_date_is_shown_as_a_date_in_the_future(open_page: Opener) -> None:
     made = Pictured()
     made.entity("far", "tool", at="9999-12-31T23:59:59.999Z")
 
@@ -82,7 +82,9 @@ def test_a_future_date_is_not_shown_as_within_the_hour(open_page: Opener) -> Non
     expect(page.locator(".facts")).to_contain_text("31 Dec 9999, dated in the future")
 
 
-def test_a_relation_whose_record_was_replaced_is_labelled_as_replaced(open_page: Opener) -> None:
+def test_a_relation_that_comes_from_a_replaced_record_is_labelled_as_replaced(
+    open_page: Opener,
+) -> None:
     picture = Pictured()
     shop_, mongo, postgres = (picture.entity(n) for n in ("shop", "MongoDB", "PostgreSQL"))
     new = picture.record("We moved to PostgreSQL")
@@ -96,7 +98,7 @@ def test_a_relation_whose_record_was_replaced_is_labelled_as_replaced(open_page:
     expect(page.locator("#relations li", has_text="PostgreSQL")).not_to_contain_text("replaced")
 
 
-def test_an_antipattern_shows_what_to_do_instead(open_page: Opener) -> None:
+def test_the_card_of_an_antipattern_shows_what_to_do_instead(open_page: Opener) -> None:
     picture = Pictured()
     picture.record("Offsets time out", "antipattern", why="instead: use cursors")
 

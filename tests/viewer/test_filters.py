@@ -24,7 +24,7 @@ KEPT = {
 }
 
 
-def test_a_filter_applies_in_graph_and_timeline(open_page: Opener) -> None:
+def test_a_filter_applies_to_both_the_graph_and_the_timeline(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/status")
 
     for question, (entities, records) in KEPT.items():
@@ -38,7 +38,7 @@ def test_a_filter_applies_in_graph_and_timeline(open_page: Opener) -> None:
         expect(page).to_have_url(re.compile(re.escape(question)))
 
 
-def test_a_filter_is_chosen_in_the_panel_and_removed_by_its_chip(open_page: Opener) -> None:
+def test_a_filter_can_be_set_in_the_panel_and_removed_by_its_chip(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#filter")
@@ -86,7 +86,7 @@ def test_filters_survive_a_reload(open_page: Opener) -> None:
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
 
 
-def test_a_filter_named_like_an_inherited_object_property_works_normally(
+def test_a_filter_value_named_like_an_object_property_gets_an_ordinary_chip(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph?trust=constructor&trust=toString")
@@ -94,7 +94,7 @@ def test_a_filter_named_like_an_inherited_object_property_works_normally(
     expect(page.locator(".chip")).to_have_text(["said by constructor×", "said by toString×"])
 
 
-def test_a_date_that_does_not_exist_is_ignored_as_a_filter(open_page: Opener) -> None:
+def test_a_filter_by_a_date_that_does_not_exist_is_ignored(open_page: Opener) -> None:
     place = "#/timeline?since=2026-02-30&until=9999-99-99&asof=2026-13-01"
 
     page = open_page(shop().made(), place)

@@ -9,7 +9,7 @@ from memory_fabric.viewer.page import number_of
 from viewer.graphs import picture_of
 
 
-def test_an_exact_name_takes_precedence_over_aliases_and_other_spellings() -> None:
+def test_an_entity_is_looked_up_by_exact_name_before_alias_and_other_spellings() -> None:
     picture = picture_of(["Order API", "order-api", "shop"])
     picture["entities"][2]["aliases"] = ["orders", "Order API"]
 
@@ -19,7 +19,7 @@ def test_an_exact_name_takes_precedence_over_aliases_and_other_spellings() -> No
     assert number_of(picture, "ORDER_API") == 0
 
 
-def test_an_unknown_name_is_refused_with_similar_names() -> None:
+def test_an_unknown_entity_name_is_refused_with_similar_names() -> None:
     picture = picture_of(["PostgreSQL", "Redis", "postgres-exporter", "\x1b[31mpostgres"])
 
     with pytest.raises(NotFound) as caught:
@@ -30,7 +30,7 @@ def test_an_unknown_name_is_refused_with_similar_names() -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_no_name_is_suggested_when_none_is_similar() -> None:
+def test_no_entity_name_is_suggested_if_none_is_similar() -> None:
     with pytest.raises(NotFound) as caught:
         number_of(picture_of(["Redis"]), "zzz")
 

@@ -43,7 +43,7 @@ def spot(page: Page, name: str) -> Any:
     return page.evaluate("name => memoryFabric.spot(name)", name)
 
 
-def test_groups_of_entities_are_drawn_apart_and_unconnected_ones_are_hidden(
+def test_connected_groups_are_drawn_apart_and_unconnected_entities_are_hidden(
     open_page: Opener,
 ) -> None:
     page = open_page(islands().made(), "#/graph")
@@ -71,7 +71,7 @@ def test_groups_of_entities_are_drawn_apart_and_unconnected_ones_are_hidden(
     expect(page.locator("#drawn")).to_contain_text("57 of 57 entities")
 
 
-def test_a_memory_without_any_relation_still_shows_its_entities(open_page: Opener) -> None:
+def test_entities_are_drawn_even_if_there_are_no_relations(open_page: Opener) -> None:
     made = Pictured()
     for n in range(3):
         made.entity(f"stray-{n}")
@@ -82,14 +82,14 @@ def test_a_memory_without_any_relation_still_shows_its_entities(open_page: Opene
     expect(page.locator("#show-alone")).to_have_count(0)
 
 
-def test_an_unconnected_entity_is_shown_if_a_link_selects_it(open_page: Opener) -> None:
+def test_an_unconnected_entity_is_drawn_if_a_link_selects_it(open_page: Opener) -> None:
     page = open_page(islands(2).made(), "#/graph/stray-1")
 
     expect(page.locator("#panel h1")).to_have_text("stray-1")
     expect(page.locator("#drawn")).to_contain_text("18 of 18 entities")
 
 
-def test_records_are_nodes_that_link_to_their_entities_and_to_the_timeline(
+def test_records_are_graph_nodes_with_links_to_their_entities_and_to_the_timeline(
     open_page: Opener,
 ) -> None:
     made = shop().made()
@@ -127,7 +127,9 @@ def test_records_can_be_filtered_by_kind_or_hidden(open_page: Opener) -> None:
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
 
 
-def test_the_list_shows_the_drawn_groups_with_the_largest_first(open_page: Opener) -> None:
+def test_the_list_view_of_the_graph_shows_connected_groups_with_the_largest_first(
+    open_page: Opener,
+) -> None:
     page = open_page(islands(2).made(), "#/graph")
 
     page.keyboard.press("l")

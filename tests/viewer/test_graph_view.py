@@ -31,7 +31,9 @@ def test_the_graph_draws_and_counts_every_entity_of_a_small_memory(open_page: Op
     expect_value(page, "memoryFabric.edges", 23 + 15)
 
 
-def test_the_panel_beside_the_graph_starts_with_the_status_of_memory(open_page: Opener) -> None:
+def test_with_no_selection_the_panel_beside_the_graph_shows_the_status_of_memory(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph")
 
     panel = page.locator("#panel")
@@ -41,7 +43,9 @@ def test_the_panel_beside_the_graph_starts_with_the_status_of_memory(open_page: 
     expect(panel).to_contain_text("Left out of this picture, to keep it quick: 120 changes.")
 
 
-def test_a_click_selects_and_a_click_on_the_background_deselects(open_page: Opener) -> None:
+def test_clicking_an_entity_selects_it_and_clicking_the_background_deselects_it(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph")
 
     page.mouse.click(*point(page, "cursor-pagination"))
@@ -52,7 +56,9 @@ def test_a_click_selects_and_a_click_on_the_background_deselects(open_page: Open
     expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
 
 
-def test_the_neighbours_are_listed_beside_the_drawing_as_links(open_page: Opener) -> None:
+def test_neighbours_of_the_selected_entity_are_listed_as_links_beside_the_drawing(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph/PostgreSQL")
 
     near = page.locator("#near li")
@@ -74,7 +80,7 @@ def test_focus_shows_the_neighbourhood_up_to_the_chosen_number_of_steps(open_pag
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_expanding_adds_neighbours_to_a_focus_and_escape_removes_them(
+def test_expanding_an_entity_adds_its_neighbours_and_escape_removes_them(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph/pgvector?steps=1")
@@ -149,7 +155,7 @@ def test_a_touch_on_a_phone_selects_an_entity(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
 
 
-def test_the_best_known_of_ten_thousand_entities_are_drawn_first(open_page: Opener) -> None:
+def test_only_the_best_known_of_ten_thousand_entities_are_drawn_at_first(open_page: Opener) -> None:
     page = open_page(large().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text(
@@ -165,7 +171,7 @@ def test_the_best_known_of_ten_thousand_entities_are_drawn_first(open_page: Open
     assert 1 < drawn(page) <= 300
 
 
-def test_expanding_draws_neighbours_at_every_zoom_level(open_page: Opener) -> None:
+def test_neighbours_added_by_expanding_are_drawn_at_every_zoom_level(open_page: Opener) -> None:
     made = large(3000, 4500).made()
     hub = max(range(3000), key=lambda n: sum(r["to"] == n for r in made["relations"]))
     page = open_page(made, f"#/graph/{made['entities'][hub]['name']}")
@@ -181,7 +187,7 @@ def test_expanding_draws_neighbours_at_every_zoom_level(open_page: Opener) -> No
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
 
-def test_zooming_in_draws_entities_that_were_left_out(open_page: Opener) -> None:
+def test_zooming_in_draws_entities_left_out_of_the_overview(open_page: Opener) -> None:
     page = open_page(large(3000, 4500).made(), "#/graph")
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
 
@@ -199,7 +205,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener)
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_page_opens_with_the_focused_entity_of_the_saved_graph(open_page: Opener) -> None:
+def test_a_page_saved_with_a_focused_entity_opens_with_that_entity(open_page: Opener) -> None:
     made = shop()
     made.focus = "pgvector"
 

@@ -57,7 +57,9 @@ def test_only_current_records_are_listed_by_kind_with_the_newest_first(open_page
     expect(page.locator("#chapter-fixes + ul .foot")).to_have_text("14 Nov 2026the assistant")
 
 
-def test_the_bar_links_to_the_knowledge_view_and_each_date_to_its_record(open_page: Opener) -> None:
+def test_the_knowledge_tab_opens_the_view_in_which_each_date_links_to_its_record(
+    open_page: Opener,
+) -> None:
     page = open_page(handbook().made())
 
     page.click("#tab-knowledge")
@@ -67,7 +69,9 @@ def test_the_bar_links_to_the_knowledge_view_and_each_date_to_its_record(open_pa
     expect(page.locator(".card.wanted .what")).to_have_text("Never push to main")
 
 
-def test_each_chapter_has_an_address_and_filters_apply_to_the_view(open_page: Opener) -> None:
+def test_each_chapter_of_the_knowledge_view_has_a_url_that_accepts_filters(
+    open_page: Opener,
+) -> None:
     page = open_page(handbook().made(), "#/knowledge/open?record=question")
 
     expect(page.locator("#chapter-open")).to_be_in_viewport()
@@ -111,7 +115,7 @@ def test_all_items_are_printed_and_none_is_split_across_sheets(open_page: Opener
     assert len(page.pdf(format="A4")) > 20_000
 
 
-def test_a_long_list_renders_its_start_at_once_and_prints_in_full(open_page: Opener) -> None:
+def test_a_long_list_first_renders_only_its_start_but_is_printed_in_full(open_page: Opener) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)
@@ -133,7 +137,7 @@ def test_a_long_list_renders_its_start_at_once_and_prints_in_full(open_page: Ope
     assert counts == [[40, 40], [300, 300]]
 
 
-def test_the_rest_of_a_long_list_is_added_automatically_in_time_order(open_page: Opener) -> None:
+def test_a_long_list_is_completed_automatically_in_order_of_time(open_page: Opener) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)
@@ -145,14 +149,14 @@ def test_the_rest_of_a_long_list_is_added_automatically_in_time_order(open_page:
     assert page.locator(".known").evaluate("list => list.style.minHeight") == ""
 
 
-def test_an_empty_knowledge_view_explains_what_to_do(open_page: Opener) -> None:
+def test_an_empty_knowledge_view_explains_how_to_fill_it(open_page: Opener) -> None:
     page = open_page(Pictured().made(), "#/knowledge")
 
     expect(page.locator(".nothing h1")).to_have_text("Nothing is remembered of shop yet")
     expect(page.locator("#print")).to_have_count(0)
 
 
-def test_the_knowledge_view_fits_on_a_phone(open_page: Opener) -> None:
+def test_the_knowledge_view_fits_the_width_of_a_phone(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/knowledge", **PHONE)
 
     wait_for_frames(page)

@@ -232,7 +232,9 @@ def test_a_search_is_answered_by_recall_with_its_explanation(
     expect(page.locator(".card.wanted .what")).to_contain_text("Use cursor-based pagination")
 
 
-def test_a_past_turn_does_not_show_its_table_name(open_page: Opener, server: Canned) -> None:
+def test_a_search_hit_from_a_past_turn_does_not_show_the_name_of_its_table(
+    open_page: Opener, server: Canned
+) -> None:
     turn = {**RECALLED["results"][1], "source": "episodes", "text": "We **spoke** of pages"}
     turn["metadata"] = {"type": "episode", "trust": "user"}
     server.recalled = {**RECALLED, "results": [turn]}
@@ -243,7 +245,7 @@ def test_a_past_turn_does_not_show_its_table_name(open_page: Opener, server: Can
     expect(page.locator(".hit .foot:visible")).to_have_text("said in a session")
 
 
-def test_a_live_search_without_a_hit_links_to_the_known_entities(
+def test_a_live_search_without_a_hit_links_to_the_knowledge_view(
     open_page: Opener, server: Canned
 ) -> None:
     server.recalled = {**RECALLED, "results": [], "notes": [], "total_results": 0}
@@ -277,7 +279,7 @@ def test_a_button_reloads_the_memory(open_page: Opener, server: Canned) -> None:
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
-def test_the_newer_of_two_reloads_is_shown_whichever_is_answered_first(
+def test_the_later_of_two_reloads_is_shown_even_if_the_earlier_is_answered_last(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.apart(server.address + "#/graph")
@@ -318,7 +320,7 @@ def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
     expect(page.locator("#unread")).to_have_count(0)
 
 
-def test_an_answer_of_a_foreign_server_is_reported_and_the_page_keeps_its_data(
+def test_an_answer_without_a_graph_is_reported_and_the_page_keeps_its_data(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/graph")
@@ -380,7 +382,7 @@ def projects(server: Canned) -> Canned:
     return server
 
 
-def test_the_key_for_projects_opens_the_list_once_it_has_loaded(
+def test_the_key_p_opens_the_list_of_projects_once_the_list_has_loaded(
     open_page: Opener, projects: Canned
 ) -> None:
     projects.may_list.clear()
@@ -394,7 +396,7 @@ def test_the_key_for_projects_opens_the_list_once_it_has_loaded(
     expect(page.locator("#projects a").nth(0)).to_be_focused()
 
 
-def test_a_project_chosen_by_keyboard_is_saved_in_the_address(
+def test_a_project_chosen_by_keyboard_is_stored_in_the_url(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address)
@@ -426,7 +428,7 @@ def test_a_project_chosen_by_keyboard_is_saved_in_the_address(
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
-def test_every_request_of_the_page_names_the_selected_project(
+def test_every_request_of_the_page_contains_the_selected_project(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address + "#/entity/Stripe?project=billing-2")
@@ -462,7 +464,9 @@ def test_escape_and_a_click_elsewhere_close_the_list_of_projects(
     expect(page.locator("#projects")).to_be_hidden()
 
 
-def test_a_few_letters_find_a_project_among_many(open_page: Opener, projects: Canned) -> None:
+def test_typing_a_few_letters_finds_a_project_among_many(
+    open_page: Opener, projects: Canned
+) -> None:
     projects.listed += [listed(f"p{n}-1", f"part-{n}", n) for n in range(9)]
     page = open_page.visit(projects.address)
 
@@ -475,7 +479,7 @@ def test_a_few_letters_find_a_project_among_many(open_page: Opener, projects: Ca
     expect(page.locator("#main h1")).to_have_text("What is remembered of billing")
 
 
-def test_an_unknown_project_is_reported_with_a_link_back(
+def test_a_url_of_an_unknown_project_is_reported_with_a_link_back(
     open_page: Opener, projects: Canned
 ) -> None:
     page = open_page.visit(projects.address)
@@ -487,7 +491,9 @@ def test_an_unknown_project_is_reported_with_a_link_back(
     expect(page.locator("#main h1")).to_have_text("What is remembered of shop")
 
 
-def test_a_single_project_has_no_list_to_choose_from(open_page: Opener, server: Canned) -> None:
+def test_no_list_of_projects_is_offered_if_there_is_only_one(
+    open_page: Opener, server: Canned
+) -> None:
     server.listed = [listed("shop-1", "shop", 11)]
 
     page = open_page.apart(server.address)
@@ -498,7 +504,9 @@ def test_a_single_project_has_no_list_to_choose_from(open_page: Opener, server: 
     expect(page.locator("#project")).to_be_hidden()
 
 
-def test_a_read_only_server_gets_no_buttons_for_changes(open_page: Opener, server: Canned) -> None:
+def test_the_page_of_a_read_only_server_has_no_buttons_for_changes(
+    open_page: Opener, server: Canned
+) -> None:
     page = open_page.visit(f"{server.address}#/timeline")
 
     expect(page.locator(".card").first).to_be_visible()

@@ -52,7 +52,7 @@ def test_bold_code_emphasis_and_lists_are_rendered(open_page: Opener) -> None:
     assert "*" not in words.inner_text() and "#" not in words.inner_text()
 
 
-def test_numbered_lists_and_blocks_of_code_keep_their_form(open_page: Opener) -> None:
+def test_numbered_lists_and_code_blocks_are_rendered_as_such(open_page: Opener) -> None:
     page = shown(open_page, "Deploy:\n1. build\n2. push\n```sh\nmake **all**\n  deploy\n```")
 
     expect(words_of(page).locator("ol li")).to_have_text(["build", "push"])
@@ -60,14 +60,14 @@ def test_numbered_lists_and_blocks_of_code_keep_their_form(open_page: Opener) ->
     expect(code).to_have_text("make **all**\n  deploy", use_inner_text=True)
 
 
-def test_a_list_keeps_the_number_that_it_begins_with(open_page: Opener) -> None:
+def test_a_numbered_list_starts_with_the_number_in_the_text(open_page: Opener) -> None:
     page = shown(open_page, "1. build\n\n2. push\n\nLater:\n7) tag")
 
     numbers = words_of(page).locator("ol").evaluate_all("all => all.map((ol) => ol.start)")
     assert numbers == [1, 2, 7]
 
 
-def test_a_heading_keeps_the_characters_at_its_end(open_page: Opener) -> None:
+def test_a_number_sign_at_the_end_of_a_heading_is_kept(open_page: Opener) -> None:
     page = shown(open_page, "# Port it to C#\nby June")
 
     expect(words_of(page).locator("strong")).to_have_text("Port it to C#")
@@ -105,7 +105,7 @@ def test_a_link_is_rendered_as_its_text_followed_by_its_address(open_page: Opene
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_markdown_adds_nothing_but_text(open_page: Opener, text: str) -> None:
+def test_malicious_markdown_adds_no_element_other_than_text(open_page: Opener, text: str) -> None:
     made = Pictured()
     x = made.entity("x", "tool", text, days=1)
     made.record(f"{text} x", "note", why=text, days=1, entities=[x])

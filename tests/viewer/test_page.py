@@ -41,7 +41,7 @@ class Elements(HTMLParser):
             self.found[-1] = (tag, attributes, text + data)
 
 
-def test_the_embedded_memory_is_parsed_back_unchanged() -> None:
+def test_the_graph_embedded_in_the_page_is_parsed_back_unchanged() -> None:
     picture = {"name": "</script><!-- & \u2028\u2029 \ud800 \x00 ü 🧑‍🚒", "n": [1, None, True]}
 
     text = page.embedded(picture)
@@ -51,7 +51,7 @@ def test_the_embedded_memory_is_parsed_back_unchanged() -> None:
     assert "ü" in text
 
 
-def test_only_the_scripts_and_styles_of_the_page_are_allowed_by_hash() -> None:
+def test_the_content_security_policy_allows_only_the_scripts_and_styles_of_the_page() -> None:
     policy = page.content_security_policy(False)
 
     elements = Elements(page.page(shop().made())).found
@@ -64,7 +64,7 @@ def test_only_the_scripts_and_styles_of_the_page_are_allowed_by_hash() -> None:
     assert "unsafe" not in policy
 
 
-def test_a_snapshot_may_not_connect_and_a_live_page_only_to_its_server() -> None:
+def test_a_saved_page_may_not_connect_and_a_live_page_only_to_its_server() -> None:
     snapshot = page.content_security_policy(False)
     live = page.content_security_policy(True)
 
@@ -74,11 +74,11 @@ def test_a_snapshot_may_not_connect_and_a_live_page_only_to_its_server() -> None
     assert snapshot.endswith("base-uri 'none'; form-action 'none'")
 
 
-def test_the_content_security_policy_is_in_the_page_itself() -> None:
+def test_the_page_itself_contains_its_content_security_policy() -> None:
     assert f'content="{page.content_security_policy(True)}"' in page.page({}, live=True)
 
 
-def test_a_live_page_embeds_no_memory() -> None:
+def test_a_live_page_does_not_embed_the_graph() -> None:
     text = page.page(shop().made(), live=True)
 
     assert '<script type="application/json" id="memory">{"live":true}</script>' in text
@@ -93,7 +93,7 @@ def test_a_text_that_looks_like_a_template_placeholder_is_not_replaced() -> None
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.name))
-def test_no_asset_turns_a_text_into_markup_or_code(path: Path) -> None:
+def test_no_asset_interprets_a_text_as_markup_or_code(path: Path) -> None:
     text = path.read_text("utf-8")
 
     makers = r"innerHTML|outerHTML|insertAdjacentHTML|\beval\b|new Function|document\.write|srcdoc"
@@ -102,19 +102,19 @@ def test_no_asset_turns_a_text_into_markup_or_code(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.name))
-def test_no_asset_contains_an_external_address(path: Path) -> None:
+def test_no_asset_contains_an_external_url(path: Path) -> None:
     addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+\S*", path.read_text("utf-8"))
 
     assert [a for a in addresses if not a.startswith("http://www.w3.org/2000/svg")] == []
 
 
-def test_every_script_and_style_asset_is_in_the_page_once() -> None:
+def test_every_script_and_style_asset_is_included_in_the_page_exactly_once() -> None:
     scripts = [str(path.relative_to(ASSETS)) for path in OURS if path.suffix == ".js"]
     assert sorted(page.SCRIPTS) == sorted(scripts)
     assert sorted(page.STYLES) == [path.name for path in OURS if path.suffix == ".css"]
 
 
-def test_the_library_matches_the_version_in_its_readme() -> None:
+def test_the_vendored_graph_library_matches_the_checksum_in_the_readme() -> None:
     readme = (ASSETS / "vendor/README.md").read_text("utf-8")
     stated = re.search(r"sha256 of force-graph.min.js: `(\w{64})`", readme)
 
@@ -123,7 +123,7 @@ def test_the_library_matches_the_version_in_its_readme() -> None:
     assert stated and hashlib.sha256(content).hexdigest() == stated[1]
 
 
-def test_the_licences_of_the_library_and_its_parts_are_in_its_folder() -> None:
+def test_the_licences_of_the_graph_library_and_its_dependencies_are_included() -> None:
     licences = (ASSETS / "vendor/LICENSES.txt").read_text("utf-8")
 
     for name in ("force-graph", "d3-force-3d", "d3-zoom", "d3-ease", "tinycolor2", "preact"):

@@ -53,7 +53,7 @@ def test_the_filters_and_their_chips_are_large_enough_to_touch(open_page: Opener
 
 
 @pytest.mark.parametrize("name", ["shop", "a-project-with-quite-a-long-name-for-a-phone"])
-def test_the_search_box_takes_the_width_of_its_row(open_page: Opener, name: str) -> None:
+def test_the_search_box_has_its_own_row_on_a_phone(open_page: Opener, name: str) -> None:
     page = open_page({**shop().made(), "project": {"name": name, "id": "x"}}, **PHONE)
 
     box = page.locator("#find").bounding_box()
@@ -62,7 +62,7 @@ def test_the_search_box_takes_the_width_of_its_row(open_page: Opener, name: str)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_search_box_has_its_own_row_on_a_tablet_too(open_page: Opener) -> None:
+def test_the_search_box_has_its_own_row_on_a_tablet(open_page: Opener) -> None:
     page = open_page(shop().made(), viewport={"width": 768, "height": 1024})
 
     box = page.locator("#find").bounding_box()
@@ -81,7 +81,7 @@ def test_a_long_word_or_a_wide_code_block_does_not_widen_the_page(open_page: Ope
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_card_buttons_show_always_on_touch_screens_and_otherwise_on_hover_or_focus(
+def test_card_buttons_are_always_visible_only_on_touch_screens(
     open_page: Opener,
 ) -> None:
     made = {**shop().made(), "live": True, "takes_changes": True}

@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_a_hit_shows_its_text_first_and_the_explanation_in_one_disclosure(
+def test_a_hit_shows_its_text_first_and_its_score_only_when_the_explanation_is_opened(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/search?q=what about cursor pagination")
@@ -42,7 +42,9 @@ def test_an_imported_hit_shows_the_program_it_came_from(open_page: Opener) -> No
     expect(page.locator(".hit .foot:visible")).to_have_text("fact · from claude-mem · 20 Nov 2026")
 
 
-def test_the_score_of_a_replaced_record_is_halved_and_shown_so(open_page: Opener) -> None:
+def test_the_score_of_a_replaced_record_is_halved_and_the_explanation_says_so(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/search?q=orders stored MongoDB")
 
     replaced = page.locator(".hit", has_text="Orders are stored in MongoDB")
@@ -61,27 +63,29 @@ def test_an_exact_name_ranks_above_hits_that_only_contain_its_words(open_page: O
     expect(page.locator(".hit .what").first).to_have_text("Redis")
 
 
-def test_a_question_without_a_hit_suggests_what_to_try(open_page: Opener) -> None:
+def test_a_search_without_a_hit_suggests_a_recall_command(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=zebra%20crossing")
 
     expect(page.locator("#no-hits")).to_contain_text("Nothing here holds zebra or crossing.")
     expect(page.locator("#no-hits code")).to_have_text("memory-fabric recall 'zebra crossing'")
 
 
-def test_a_question_without_words_is_quoted_unchanged(open_page: Opener) -> None:
+def test_a_search_for_punctuation_only_is_quoted_unchanged(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search?q=%3F%3F")
 
     expect(page.locator("#no-hits")).to_contain_text("Nothing here holds ??.")
 
 
-def test_without_a_question_the_best_known_entities_are_listed(open_page: Opener) -> None:
+def test_an_empty_search_lists_the_best_known_entities(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/search")
 
     expect(page.locator(".rows li")).to_have_count(20)
     expect(page.locator(".rows li").first).to_contain_text("shop")
 
 
-def test_typing_suggests_names_and_enter_searches_everything(open_page: Opener) -> None:
+def test_typing_in_the_search_box_suggests_entities_and_enter_searches_everything(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/status")
 
     page.keyboard.press("/")
@@ -93,7 +97,7 @@ def test_typing_suggests_names_and_enter_searches_everything(open_page: Opener) 
     expect(page.locator(".hit .what").first).to_have_text("PostgreSQL")
 
 
-def test_a_chosen_suggestion_opens_the_entity_or_focuses_it_in_the_graph(
+def test_a_chosen_suggestion_opens_its_entity_or_in_the_graph_view_focuses_on_it(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/status")

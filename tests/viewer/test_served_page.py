@@ -48,7 +48,7 @@ def test_the_printed_address_opens_the_page_and_its_key_is_removed_from_the_url(
     expect(page.locator("#records .card")).to_have_count(2)
 
 
-def test_the_search_of_the_page_finds_the_same_as_recall(page: Page) -> None:
+def test_the_search_of_the_page_finds_the_same_as_the_recall_command(page: Page) -> None:
     page.fill("#find", "paginating orders")
     page.press("#find", "Enter")
 
@@ -57,13 +57,13 @@ def test_the_search_of_the_page_finds_the_same_as_recall(page: Page) -> None:
     expect(first).to_contain_text("relevance:")
 
 
-def test_an_entity_shows_its_history(page: Page, server: Serving) -> None:
+def test_the_page_of_an_entity_shows_its_history(page: Page, server: Serving) -> None:
     page.goto(f"http://127.0.0.1:{server.port}/#/entity/cursor-pagination")
 
     expect(page.locator("#history li").first).to_contain_text("remembered decision")
 
 
-def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
+def test_selecting_another_project_shows_its_graph_and_search_results(
     page: Page, shell: Shell
 ) -> None:
     folder = shell.project.parent / "billing"
@@ -96,7 +96,7 @@ def test_another_project_of_the_home_is_shown_with_its_search_and_graph(
     expect(page.locator("#panel")).to_contain_text("Stripe")
 
 
-def test_the_file_written_by_viz_opens_on_the_given_entity(
+def test_the_file_written_by_viz_opens_with_the_entity_given_to_the_command(
     shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     target = tmp_path / "memory.html"

@@ -48,11 +48,13 @@ def rows(file: str, name: str) -> dict[str, str]:
         ("SUPERSEDED", rank.SUPERSEDED_FACTOR),
     ],
 )
-def test_a_page_without_a_server_ranks_by_the_weights_of_recall(name: str, value: float) -> None:
+def test_a_page_without_a_server_ranks_hits_with_the_same_weights_as_recall(
+    name: str, value: float
+) -> None:
     assert number(name) == value
 
 
-def test_a_page_without_a_server_uses_the_trust_factors_of_recall() -> None:
+def test_a_page_without_a_server_uses_the_same_trust_factors_as_recall() -> None:
     (inside,) = re.findall(r"TRUST_FACTORS = table\(\{ (.*?) \}\)", script("local_search.js"))
 
     found = {name: float(factor) for name, factor in re.findall(r"(\w+): ([\d.]+)", inside)}
@@ -60,7 +62,7 @@ def test_a_page_without_a_server_uses_the_trust_factors_of_recall() -> None:
     assert found == rank.TRUST_FACTORS
 
 
-def test_the_page_ignores_the_same_stop_words_as_recall() -> None:
+def test_every_stop_word_of_the_page_is_also_a_stop_word_of_recall() -> None:
     (inside,) = re.findall(r"COMMON = new Set\((.*?)\.split", script("local_search.js"), re.DOTALL)
 
     words = set(" ".join(re.findall(r'"(.*?)"', inside)).split())
@@ -88,11 +90,13 @@ def test_every_entity_type_has_a_style_in_light_and_dark() -> None:
         ("entity.js", "SCOPES", {*picture.PAGE_SCOPES.values(), picture.BOTH}),
     ],
 )
-def test_every_value_in_the_graph_data_has_a_label(file: str, name: str, known: set[str]) -> None:
+def test_every_trust_level_state_tier_and_scope_has_a_label_on_the_page(
+    file: str, name: str, known: set[str]
+) -> None:
     assert set(rows(file, name)) == known
 
 
-def test_page_and_recall_use_the_same_phrase_for_an_injected_hit() -> None:
+def test_the_page_and_recall_use_the_same_phrase_for_a_hit_that_was_injected() -> None:
     assert f'GIVEN = "{explain.GIVEN}"' in script("server_search.js")
 
 
@@ -109,6 +113,6 @@ def test_the_page_finds_an_entity_by_every_spelling_of_its_name(
     expect(shown.locator("h1")).to_contain_text("PostgreSQL")
 
 
-def test_the_page_recognises_the_same_beginnings_of_reasons_as_python() -> None:
+def test_the_page_recognises_the_same_opening_words_of_reasons_as_the_python_code() -> None:
     beginnings = "|".join(models._LED_IN)
     assert f"const LED_IN = /^({beginnings})/i;" in script("model.js")

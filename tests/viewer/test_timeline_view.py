@@ -18,7 +18,7 @@ def expect_told(page: Page, texts: list[str]) -> None:
     expect(told(page)).to_have_text(texts, use_inner_text=True)
 
 
-def test_records_are_listed_newest_first_under_their_month_and_day(open_page: Opener) -> None:
+def test_records_are_listed_newest_first_under_headings_of_month_and_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     expect(told(page).nth(0)).to_have_text("Payment webhooks arrive twice and charge twice")
@@ -50,7 +50,7 @@ def test_a_card_shows_its_text_first_and_all_details_when_opened(open_page: Open
     expect(page.locator(".foot.more")).to_have_count(1)
 
 
-def test_a_reason_already_contained_in_the_text_is_shown_once(open_page: Opener) -> None:
+def test_a_reason_that_the_text_already_contains_is_not_repeated(open_page: Opener) -> None:
     made = Pictured()
     made.record("Split the table because Old rows are seldom read.", why="old rows are seldom read")
 
@@ -72,7 +72,9 @@ def test_the_text_of_a_card_is_larger_and_bolder_than_its_footer(open_page: Open
     assert what[0] > 1.2 * foot[0] and what[1] > foot[1]
 
 
-def test_details_common_to_all_cards_are_not_repeated_on_each_card(open_page: Opener) -> None:
+def test_details_that_are_the_same_for_all_records_are_not_shown_on_each_card(
+    open_page: Opener,
+) -> None:
     page = open_page(large(50, 60, 60).made(), "#/timeline")
 
     expect(page.locator("#records .card").nth(30)).to_be_attached()
@@ -102,7 +104,9 @@ def test_an_imported_record_shows_the_program_it_came_from(open_page: Opener) ->
     )
 
 
-def test_a_replaced_record_is_struck_through_and_linked_both_ways(open_page: Opener) -> None:
+def test_a_replaced_record_is_struck_through_and_linked_with_its_replacement(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/timeline")
     old = page.locator("article", has=page.locator(".what s"))
     expect(old.locator(".what s")).to_have_text("Orders are stored in MongoDB")
@@ -115,7 +119,7 @@ def test_a_replaced_record_is_struck_through_and_linked_both_ways(open_page: Ope
     expect(page.locator(".card.wanted .what")).to_have_text("Orders are stored in MongoDB")
 
 
-def test_choosing_a_day_shows_the_records_valid_on_that_day(open_page: Opener) -> None:
+def test_choosing_a_date_shows_the_records_that_were_valid_on_that_date(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#asof summary")
@@ -132,7 +136,7 @@ def test_choosing_a_day_shows_the_records_valid_on_that_day(open_page: Opener) -
     expect(page.locator("#asof-text")).to_contain_text("Everything")
 
 
-def test_the_slider_moves_by_days(open_page: Opener) -> None:
+def test_the_arrow_keys_move_the_date_slider_by_one_day(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#asof summary")
@@ -145,7 +149,7 @@ def test_the_slider_moves_by_days(open_page: Opener) -> None:
     expect(page.locator("#asof-text")).to_have_text("What held on 18 Nov 2026: 7 records")
 
 
-def test_only_records_near_the_visible_part_are_rendered_among_thousands(
+def test_of_thousands_of_records_only_those_near_the_visible_part_are_rendered(
     open_page: Opener,
 ) -> None:
     page = open_page(large(50, 60, 4000).made(), "#/timeline")
@@ -161,7 +165,7 @@ def test_only_records_near_the_visible_part_are_rendered_among_thousands(
     assert page.locator("#records .card").count() < 300
 
 
-def test_a_link_scrolls_to_one_record_among_thousands(open_page: Opener) -> None:
+def test_a_link_to_one_of_thousands_of_records_scrolls_to_that_record(open_page: Opener) -> None:
     made = large(50, 60, 4000).made()
 
     page = open_page(made, f"#/timeline/{made['records'][3000]['short_id']}")
@@ -170,13 +174,13 @@ def test_a_link_scrolls_to_one_record_among_thousands(open_page: Opener) -> None
     expect(page.locator(".card.wanted")).to_contain_text("Record number 3000 ")
 
 
-def test_a_link_to_a_missing_record_shows_that_it_is_missing(open_page: Opener) -> None:
+def test_a_link_to_a_missing_record_shows_that_the_record_does_not_exist(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline/ffffffff")
 
     expect(page.locator(".notice")).to_contain_text("There is no record ffffffff here.")
 
 
-def test_the_date_slider_is_hidden_if_all_records_are_of_one_day(open_page: Opener) -> None:
+def test_the_date_slider_is_hidden_if_all_records_have_the_same_date(open_page: Opener) -> None:
     made = Pictured()
     made.record("We use Typer", days=0)
 
@@ -186,7 +190,7 @@ def test_the_date_slider_is_hidden_if_all_records_are_of_one_day(open_page: Open
     expect(page.locator("#asof-slider")).to_have_count(0)
 
 
-def test_a_record_lists_those_of_its_files_that_have_changed(open_page: Opener) -> None:
+def test_the_card_of_a_record_lists_files_that_have_changed_since(open_page: Opener) -> None:
     picture = Pictured()
     picture.record("Cursors page through api.py", changed_files={"api.py": "changed"})
     picture.record("Deploys run deploy.sh", changed_files={"deploy.sh": "gone"})
@@ -199,7 +203,7 @@ def test_a_record_lists_those_of_its_files_that_have_changed(open_page: Opener) 
     )
 
 
-def test_a_card_links_to_the_records_of_its_session_and_back(open_page: Opener) -> None:
+def test_a_card_links_to_all_records_of_the_same_session(open_page: Opener) -> None:
     made = Pictured()
     made.record("We use Typer", days=0, session="aaaa1111-2", client="Codex")
     made.record("Never push to main", "constraint", days=1, session="aaaa1111-2", client="Codex")
@@ -221,7 +225,9 @@ def test_a_card_links_to_the_records_of_its_session_and_back(open_page: Opener) 
     expect(told(page)).to_have_count(3)
 
 
-def test_kinds_are_filtered_by_keyboard_and_keep_the_focus(open_page: Opener) -> None:
+def test_filtering_by_kind_with_the_keyboard_keeps_the_focus_on_the_button(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made())
 
     page.focus("#kind-blocker")

@@ -61,7 +61,7 @@ def focus(page: Page, name: str) -> None:
     page.get_by_role("article", name=name, exact=True).focus()
 
 
-def test_all_items_waiting_for_review_are_in_one_list_with_reasons_and_a_count(page: Page) -> None:
+def test_all_items_due_for_review_are_in_one_list_with_reasons_and_a_count(page: Page) -> None:
     headings = page.locator("#main h2").all_inner_texts()
     reasons = page.locator(".due .due-why").all_inner_texts()
 
@@ -91,7 +91,7 @@ def test_all_items_waiting_for_review_are_in_one_list_with_reasons_and_a_count(p
     expect(page.get_by_text("for your decision")).to_have_count(0)  # said once, in the bar
 
 
-def test_the_list_is_reviewed_with_single_keys_and_each_step_is_announced(
+def test_review_items_are_decided_with_single_keys_and_each_decision_is_announced(
     page: Page, shell: Shell
 ) -> None:
     page.keyboard.press("a")
@@ -126,7 +126,7 @@ def test_the_list_is_reviewed_with_single_keys_and_each_step_is_announced(
     assert count(page) == 6
 
 
-def test_key_e_edits_the_focused_item_and_typing_into_a_field_triggers_none(
+def test_the_key_e_edits_the_focused_item_but_keys_typed_in_a_field_do_nothing_else(
     page: Page, shell: Shell
 ) -> None:
     focus(page, waits.STALE)
@@ -155,7 +155,7 @@ def test_key_e_edits_the_focused_item_and_typing_into_a_field_triggers_none(
     expect(page.locator("#said")).to_have_text("Only its author can change it.")
 
 
-def test_holding_a_key_down_decides_only_one_item(page: Page, shell: Shell) -> None:
+def test_holding_down_a_key_decides_only_one_review_item(page: Page, shell: Shell) -> None:
     focus(page, CANDIDATES[0])
 
     page.keyboard.down("d")
@@ -168,7 +168,7 @@ def test_holding_a_key_down_decides_only_one_item(page: Page, shell: Shell) -> N
     assert kinds(shell).count("candidate") == 1
 
 
-def test_all_items_of_a_program_are_decided_after_one_question_with_their_count(
+def test_all_items_of_a_program_are_decided_by_one_dialog_that_shows_their_count(
     page: Page, shell: Shell
 ) -> None:
     database = ClaudeMem(shell.project / "more.db")
@@ -211,7 +211,7 @@ def test_memories_accepted_from_a_colleague_keep_foreign_trust(page: Page, shell
     assert {told[said] for said in waits.OF_BOB} == {"foreign"}
 
 
-def test_a_candidate_of_another_project_is_decided_there_and_can_be_undone(
+def test_deciding_a_candidate_of_another_project_changes_that_project(
     page: Page, shell: Shell
 ) -> None:
     folder = shell.project.parent / "billing"
@@ -236,9 +236,7 @@ def test_a_candidate_of_another_project_is_decided_there_and_can_be_undone(
     assert not remembered()
 
 
-def test_an_item_decided_elsewhere_meanwhile_is_shown_in_its_current_state(
-    page: Page, shell: Shell
-) -> None:
+def test_confirming_an_item_that_was_changed_meanwhile_is_refused(page: Page, shell: Shell) -> None:
     focus(page, waits.STALE)
     (id_,) = [
         r["id"] for r in shell.run("viz", "--json").json["records"] if r["what"] == waits.STALE
@@ -251,7 +249,7 @@ def test_an_item_decided_elsewhere_meanwhile_is_shown_in_its_current_state(
     expect(page.get_by_role("article", name=waits.STALE)).to_have_count(0)
 
 
-def test_the_keys_are_listed_and_a_saved_page_shows_commands_for_them(
+def test_the_help_lists_the_review_keys_and_on_a_saved_page_they_show_commands(
     page: Page, shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     page.keyboard.press("?")
@@ -272,7 +270,9 @@ def test_the_keys_are_listed_and_a_saved_page_shows_commands_for_them(
     expect(dialog).to_contain_text("memory-fabric review --drop=claude-mem")
 
 
-def test_the_heading_has_focus_when_the_list_is_empty(open_page: Opener, tmp_path: Path) -> None:
+def test_the_heading_gets_the_focus_when_the_review_list_becomes_empty(
+    open_page: Opener, tmp_path: Path
+) -> None:
     shell = Shell(tmp_path)
     waits.hear(shell, waits.HEARD[0])
     with serving(shell) as server:
@@ -288,7 +288,9 @@ def test_the_heading_has_focus_when_the_list_is_empty(open_page: Opener, tmp_pat
         expect_value(page, "memoryFabric.view", "review")
 
 
-def test_a_rule_of_the_space_owner_shows_what_it_asks_about(page: Page, shell: Shell) -> None:
+def test_a_rule_of_the_owner_of_a_team_space_shows_which_command_it_asks_about(
+    page: Page, shell: Shell
+) -> None:
     waits.ask(shell, waits.OF_BOB[0], "git push")
 
     page.reload()

@@ -45,7 +45,7 @@ HOSTILE = (
 )
 
 
-def test_every_view_is_a_link_that_survives_a_reload(open_page: Opener) -> None:
+def test_every_view_has_a_url_and_is_restored_after_a_reload(open_page: Opener) -> None:
     made = shop().made()
     for place in PLACES:
         page = open_page(made, place)
@@ -129,7 +129,9 @@ def test_the_help_lists_the_keys_and_escape_closes_it(open_page: Opener) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_follows_the_theme_of_the_system(open_page: Opener, scheme: str) -> None:
+def test_the_page_uses_the_light_or_dark_theme_of_the_system(
+    open_page: Opener, scheme: str
+) -> None:
     page = open_page(shop().made(), color_scheme=scheme)
 
     expect(page.locator("html")).to_have_attribute("data-theme", scheme)
@@ -145,7 +147,7 @@ def test_a_chosen_theme_is_remembered(open_page: Opener) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_a_phone_never_scrolls_sideways(open_page: Opener) -> None:
+def test_no_view_scrolls_sideways_on_a_phone(open_page: Opener) -> None:
     page = open_page(hostile().made(), "#/timeline", **PHONE)
     assert fits(page)
 
@@ -169,7 +171,7 @@ def test_the_view_tabs_are_at_the_bottom_of_the_screen_on_a_phone(open_page: Ope
     assert box and box["height"] >= 44 and box["y"] > 700
 
 
-def test_every_text_has_sufficient_contrast(open_page: Opener) -> None:
+def test_every_text_has_sufficient_contrast_with_its_background(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/status")
     faint = {}
     themes: tuple[Literal["dark", "light"], ...] = ("dark", "light")
@@ -187,7 +189,7 @@ def test_every_text_has_sufficient_contrast(open_page: Opener) -> None:
     assert not any(faint.values()), faint
 
 
-def test_every_control_has_a_name(open_page: Opener) -> None:
+def test_every_control_has_an_accessible_name(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/PostgreSQL?steps=1")
     page.keyboard.press("v")
 
@@ -215,7 +217,9 @@ def hostile() -> Pictured:
     return made
 
 
-def test_a_name_with_markup_is_shown_as_text_in_every_view(open_page: Opener) -> None:
+def test_an_entity_name_that_contains_markup_is_shown_as_text_in_every_view(
+    open_page: Opener,
+) -> None:
     page = open_page(hostile().made(), "#/status")
 
     for name in HOSTILE:
@@ -241,7 +245,7 @@ def test_texts_that_contain_markup_add_no_element(open_page: Opener) -> None:
         assert only_ours(page), place
 
 
-def test_invisible_characters_are_shown_by_a_marker(open_page: Opener) -> None:
+def test_invisible_characters_are_shown_as_visible_markers(open_page: Opener) -> None:
     page = open_page(hostile().made(), "#/search?q=bell")
 
     expect(page.locator(".hit .what")).to_have_text(
@@ -249,7 +253,7 @@ def test_invisible_characters_are_shown_by_a_marker(open_page: Opener) -> None:
     )
 
 
-def test_a_name_of_ten_thousand_letters_fits_on_its_page(open_page: Opener) -> None:
+def test_an_entity_name_of_ten_thousand_letters_does_not_widen_the_page(open_page: Opener) -> None:
     page = open_page(hostile().made(), "#/search?q=" + "x" * 300)
     page.goto(page.url.split("#")[0] + f"#/entity/~{len(HOSTILE)}")
 
@@ -298,7 +302,7 @@ def test_a_single_entity_without_observations_or_relations_is_shown(open_page: O
     expect(page.locator("#drawn")).to_have_text("1 of 1 entity drawn")
 
 
-def test_the_status_shows_state_reason_and_remedy_as_text(open_page: Opener) -> None:
+def test_the_status_view_shows_state_reason_and_remedy_as_text(open_page: Opener) -> None:
     made = shop()
     made.tiers[1] = tier("local", "degraded", ("2 lines unreadable, line 7.", "Look at line 7."))
 
@@ -314,7 +318,7 @@ def test_the_status_shows_state_reason_and_remedy_as_text(open_page: Opener) -> 
     expect(page.locator("#panel")).to_contain_text("local degraded")
 
 
-def test_the_page_without_javascript_explains_where_else_to_look(open_page: Opener) -> None:
+def test_without_javascript_the_page_shows_an_explanation(open_page: Opener) -> None:
     address = open_page(shop().made()).url
 
     page = open_page.browser.new_context(java_script_enabled=False).new_page()
@@ -373,7 +377,7 @@ FAINT = """() => {
 }"""
 
 
-def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener) -> None:
+def test_escape_goes_back_to_the_previous_view_but_never_leaves_the_page(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     page.keyboard.press("s")
     page.wait_for_url("**#/search")
@@ -389,7 +393,9 @@ def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener)
         expect(page.locator("#records .card").first).to_be_visible()
 
 
-def test_escape_immediately_after_a_step_goes_back_one_step(open_page: Opener) -> None:
+def test_escape_pressed_immediately_after_opening_a_view_returns_to_the_previous_view(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     # In one task, so that the browser could not tell of the step before the key came.
@@ -405,7 +411,7 @@ def test_escape_immediately_after_a_step_goes_back_one_step(open_page: Opener) -
     expect(page.locator("#records .card").first).to_be_visible()
 
 
-def test_escape_still_goes_back_after_a_reload(open_page: Opener) -> None:
+def test_escape_still_goes_back_to_the_previous_view_after_a_reload(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     page.keyboard.press("s")
     page.wait_for_url("**#/search")

@@ -16,7 +16,7 @@ from viewer.conftest import Opener
 from viewer.pictures import shop
 
 
-def test_a_table_shows_the_weeks_of_sessions_and_explains_its_limits(
+def test_a_table_shows_the_benefit_of_memory_per_week_and_explains_its_limits(
     open_page: Opener, tmp_path: Path
 ) -> None:
     target = tmp_path / "written.html"
@@ -42,7 +42,7 @@ def test_a_table_shows_the_weeks_of_sessions_and_explains_its_limits(
     expect(page.locator("#worth")).to_contain_text(LIMITS)
 
 
-def test_without_sessions_there_is_no_table(open_page: Opener) -> None:
+def test_no_table_of_benefits_is_shown_if_there_were_no_sessions(open_page: Opener) -> None:
     made = shop().made()
     for worth in ({"weeks": [], "figures": {}, "limits": ""}, None):
         page = open_page({**made, "worth": worth}, "#/status")
