@@ -129,7 +129,7 @@ def remember(session: Session, when: str = "commit, first pytest", **evidence: s
     return stored
 
 
-def test_a_call_is_refused_in_the_users_words_until_the_command_has_passed(
+def test_a_call_is_refused_with_the_users_words_until_its_required_command_passed(
     tmp_path: Path,
 ) -> None:
     session = started(HookRunner(tmp_path))
@@ -153,7 +153,9 @@ def test_a_rule_is_not_shown_if_its_required_command_has_passed(session: Session
     assert [session.asked("Bash", {"command": COMMIT}) for _ in range(2)] == [{}, {}]
 
 
-def test_a_failed_run_does_not_count_and_a_repeated_call_is_allowed(session: Session) -> None:
+def test_a_failed_run_does_not_satisfy_a_rule_but_the_repeated_call_is_allowed(
+    session: Session,
+) -> None:
     remember(session)
     session.ran("pytest -q", FAILED, is_error=True)
 
@@ -184,7 +186,7 @@ def test_a_failed_run_does_not_count_and_a_repeated_call_is_allowed(session: Ses
         ("set -eo pipefail\npytest -q | tail -1\nruff check", "All fine", False, True),
     ],
 )
-def test_a_run_of_a_required_command_counts_unless_it_visibly_failed(
+def test_a_run_of_a_required_command_satisfies_the_rule_unless_the_run_visibly_failed(
     session: Session, command: str, output: str, is_error: bool, counts: bool
 ) -> None:
     remember(session)
@@ -193,7 +195,7 @@ def test_a_run_of_a_required_command_counts_unless_it_visibly_failed(
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_only_the_last_run_of_a_command_counts(session: Session) -> None:
+def test_only_the_last_run_of_a_required_command_decides(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     session.ran("pytest -q -n 2", FAILED, is_error=True)
@@ -205,7 +207,7 @@ def test_only_the_last_run_of_a_command_counts(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_a_run_without_a_result_does_not_count(session: Session) -> None:
+def test_a_run_whose_result_is_missing_does_not_satisfy_the_rule(session: Session) -> None:
     remember(session)
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}}
     session.write("assistant", [use])
@@ -217,7 +219,7 @@ def test_a_run_without_a_result_does_not_count(session: Session) -> None:
     ("ending", "counts"),
     [("completed (exit code 0)", True), ("failed with exit code 1", False), ("", False)],
 )
-def test_a_run_in_the_background_counts_once_it_has_passed(
+def test_a_background_run_satisfies_the_rule_only_after_it_has_passed(
     session: Session, ending: str, counts: bool
 ) -> None:
     remember(session)
@@ -244,7 +246,7 @@ def test_a_run_in_the_background_counts_once_it_has_passed(
         ("../elsewhere/app.py", True),
     ],
 )
-def test_changing_a_source_file_invalidates_a_passed_check(
+def test_changing_a_source_file_invalidates_an_earlier_passed_run(
     session: Session, path: str, counts: bool
 ) -> None:
     remember(session)
@@ -269,7 +271,7 @@ def test_changing_a_source_file_invalidates_a_passed_check(
         ("echo done >> CHANGELOG.md", True),
     ],
 )
-def test_a_command_that_changes_a_source_file_invalidates_a_passed_check(
+def test_a_command_that_changes_a_source_file_invalidates_an_earlier_passed_run(
     session: Session, command: str, counts: bool
 ) -> None:
     remember(session)
@@ -279,7 +281,7 @@ def test_a_command_that_changes_a_source_file_invalidates_a_passed_check(
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_a_refused_change_does_not_invalidate_a_passed_check(session: Session) -> None:
+def test_an_edit_that_failed_does_not_invalidate_an_earlier_passed_run(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     edit = {"file_path": str(session.hooks.project / "src/app.py")}
@@ -288,7 +290,9 @@ def test_a_refused_change_does_not_invalidate_a_passed_check(session: Session) -
     assert session.held(COMMIT) == ""
 
 
-def test_a_command_that_reads_no_files_counts_for_the_whole_session(session: Session) -> None:
+def test_edits_do_not_invalidate_a_required_command_that_reads_no_source_files(
+    session: Session,
+) -> None:
     remember(session, "`git push`, first `git pull`")
 
     held = session.held("git push")
@@ -314,7 +318,7 @@ def test_a_command_that_reads_no_files_counts_for_the_whole_session(session: Ses
         ("git commit -m 'pytest && done'", False),
     ],
 )
-def test_a_run_in_the_same_command_line_counts_if_the_call_depends_on_it(
+def test_a_run_in_the_same_command_line_counts_only_if_the_call_depends_on_its_success(
     session: Session, command: str, passes: bool
 ) -> None:
     remember(session)
@@ -322,7 +326,7 @@ def test_a_run_in_the_same_command_line_counts_if_the_call_depends_on_it(
     assert (session.held(command) == "") == passes
 
 
-def test_a_call_after_a_new_change_is_refused_again(session: Session) -> None:
+def test_a_call_is_refused_again_after_a_new_change(session: Session) -> None:
     remember(session)
     first = [session.held(COMMIT) for _ in range(2)]
     session.ran("pytest -q", PASSED)
@@ -333,7 +337,9 @@ def test_a_call_after_a_new_change_is_refused_again(session: Session) -> None:
     assert [UNMET in reason for reason in (*first, *second)] == [True, False, True, False]
 
 
-def test_a_call_is_denied_until_the_required_command_has_passed(session: Session) -> None:
+def test_a_call_denied_by_the_user_is_refused_every_time_until_the_required_command_passed(
+    session: Session,
+) -> None:
     rule = remember(session, **{EFFECT: "deny"})
     refused = [session.held(COMMIT) for _ in range(3)]
     session.ran("pytest -q", PASSED)
@@ -342,7 +348,9 @@ def test_a_call_is_denied_until_the_required_command_has_passed(session: Session
     assert session.held(COMMIT) == ""
 
 
-def test_with_an_unreadable_transcript_a_denied_call_is_refused_only_once(session: Session) -> None:
+def test_a_denied_call_is_refused_only_once_if_the_transcript_cannot_be_read(
+    session: Session,
+) -> None:
     remember(session, **{EFFECT: "deny"})
     session.transcript.unlink()
 
@@ -351,7 +359,9 @@ def test_with_an_unreadable_transcript_a_denied_call_is_refused_only_once(sessio
     assert "as far as can be seen here" in held[0] and held[1] == ""
 
 
-def test_the_user_is_asked_about_a_call_until_the_command_has_passed(session: Session) -> None:
+def test_the_user_is_asked_about_a_call_until_the_required_command_has_passed(
+    session: Session,
+) -> None:
     remember(session, "git push, first pytest", **{EFFECT: "ask"})
     push = {"command": "git push"}
 
@@ -363,7 +373,9 @@ def test_the_user_is_asked_about_a_call_until_the_command_has_passed(session: Se
     assert session.asked("Bash", push) == {}
 
 
-def test_an_edit_of_a_file_is_also_refused_until_the_command_has_passed(session: Session) -> None:
+def test_an_edit_of_a_file_is_also_refused_until_the_required_command_has_passed(
+    session: Session,
+) -> None:
     remember(session, "src/api/**, first `make schema`")
     edit = {"file_path": str(session.hooks.project / "src/api/users.py"), "old_string": "a"}
 
@@ -384,7 +396,7 @@ def test_a_call_is_refused_until_all_required_commands_have_passed(session: Sess
     assert session.held(COMMIT) == ""
 
 
-def test_any_command_of_a_required_activity_satisfies_the_rule(session: Session) -> None:
+def test_a_rule_that_requires_the_tests_is_satisfied_by_any_test_command(session: Session) -> None:
     remember(session, "commit, first the tests")
     held = session.held(COMMIT)
     session.ran("npm run test:unit", "Tests: 4 passed")
@@ -393,7 +405,7 @@ def test_any_command_of_a_required_activity_satisfies_the_rule(session: Session)
     assert session.held(COMMIT) == ""
 
 
-def test_runs_and_changes_of_a_subagent_count_for_the_session(session: Session) -> None:
+def test_runs_and_edits_by_a_subagent_count_for_its_session(session: Session) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
     agent.write("user", "Run the tests.")
@@ -407,7 +419,9 @@ def test_runs_and_changes_of_a_subagent_count_for_the_session(session: Session) 
     assert agent.held(COMMIT) == ""
 
 
-def test_a_call_of_a_subagent_is_also_refused_until_the_command_passed(session: Session) -> None:
+def test_a_call_is_refused_once_in_the_main_session_and_once_in_a_subagent(
+    session: Session,
+) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
 
@@ -415,7 +429,7 @@ def test_a_call_of_a_subagent_is_also_refused_until_the_command_passed(session: 
     assert [UNMET in agent.held(COMMIT) for _ in range(2)] == [True, False]
 
 
-def test_a_run_of_another_session_does_not_count(session: Session) -> None:
+def test_a_run_in_another_session_does_not_satisfy_the_rule(session: Session) -> None:
     remember(session)
     other = started(session.hooks, "s2")
     other.ran("pytest -q", PASSED)
@@ -424,7 +438,7 @@ def test_a_run_of_another_session_does_not_count(session: Session) -> None:
     assert UNMET in session.held(COMMIT)
 
 
-def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
+def test_a_run_before_a_compaction_still_satisfies_the_rule(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     event = {"session_id": "s1", "transcript_path": str(session.transcript)}
@@ -436,7 +450,7 @@ def test_after_a_compaction_earlier_runs_still_count(session: Session) -> None:
     assert session.held(COMMIT) == ""
 
 
-def test_a_running_server_refuses_and_allows_the_same_calls(tmp_path: Path) -> None:
+def test_hooks_answered_by_a_running_server_refuse_and_allow_the_same_calls(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
     session = started(hooks)
@@ -452,7 +466,7 @@ def test_a_running_server_refuses_and_allows_the_same_calls(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_print_mode_gets_the_rule_with_the_result_and_no_refusal(
+def test_in_print_mode_a_rule_is_shown_once_and_refuses_nothing(
     session: Session, effect: str
 ) -> None:
     remember(session, **({EFFECT: effect} if effect else {}))

@@ -37,7 +37,7 @@ def empty(hooks: HookRunner) -> bool:
 
 
 @pytest.mark.parametrize("path", SENDING, ids=lambda path: path.stem)
-def test_a_recorded_event_arrives_at_the_receiver(path: Path, hooks: HookRunner) -> None:
+def test_each_recorded_event_is_forwarded_to_the_receiver(path: Path, hooks: HookRunner) -> None:
     event = hooks.recorded(path)
     with Receiver() as receiver:
         result = hooks.run(event, named(hooks, receiver))
@@ -75,7 +75,7 @@ def test_the_last_ten_messages_of_a_real_transcript_are_forwarded(hooks: HookRun
     assert request.body["session_summary"].split("\n\n---\n\n") == expected
 
 
-def test_the_reply_does_not_wait_for_the_receiver(hooks: HookRunner) -> None:
+def test_the_reply_of_a_hook_does_not_wait_for_the_receiver(hooks: HookRunner) -> None:
     event = hooks.recorded(TESTS / "events" / "Stop.json")
     let_go = Path(hooks.folder / "let-go")
     waiting = Says(before=lambda: until(let_go.exists, "the test lets the receiver answer"))
@@ -90,7 +90,9 @@ def test_the_reply_does_not_wait_for_the_receiver(hooks: HookRunner) -> None:
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "SessionEnd"])
-def test_a_waiting_event_is_sent_at_the_next_start_or_end(hooks: HookRunner, event: str) -> None:
+def test_an_unsent_event_is_sent_when_the_next_session_starts_or_ends(
+    hooks: HookRunner, event: str
+) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver(Says(503, (("Retry-After", "3600"),))) as receiver:
         hooks.run(stop, named(hooks, receiver))
@@ -118,7 +120,7 @@ def test_no_event_starts_a_sender_before_the_retry_is_due(hooks: HookRunner) -> 
         assert len(spool.waiting(str(hooks.memory))) == 4
 
 
-def test_the_key_is_in_no_file_and_no_argument(hooks: HookRunner) -> None:
+def test_the_forwarding_key_appears_in_no_file_and_no_command_line(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     arguments: list[bytes] = []
 

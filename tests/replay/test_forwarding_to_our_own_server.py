@@ -39,7 +39,9 @@ def forward(hooks: HookRunner, server: Serving, key: str, **fields: str) -> dict
     return spool.backlog(home, f"{url}/v1/memory/ingest")._asdict()
 
 
-def test_a_forwarded_event_arrives_and_can_be_recalled(hooks: HookRunner, shell: Shell) -> None:
+def test_a_decision_in_a_forwarded_event_can_be_recalled_from_the_server(
+    hooks: HookRunner, shell: Shell
+) -> None:
     key = shell.run("serve", "--new-key", "laptop").out.split()[-1]
     with serving(shell) as server:
         noted = forward(hooks, server, key)
@@ -56,7 +58,9 @@ def test_a_forwarded_event_arrives_and_can_be_recalled(hooks: HookRunner, shell:
     assert held == []
 
 
-def test_a_wrong_key_keeps_the_event_and_is_reported(hooks: HookRunner, shell: Shell) -> None:
+def test_an_event_refused_because_of_a_wrong_key_is_kept_and_the_refusal_reported(
+    hooks: HookRunner, shell: Shell
+) -> None:
     shell.run("serve", "--new-key", "laptop")
     home = str(hooks.memory)
     with serving(shell) as server:
@@ -70,7 +74,7 @@ def test_a_wrong_key_keeps_the_event_and_is_reported(hooks: HookRunner, shell: S
     assert len(spool.waiting(home)) == 1
 
 
-def test_an_event_sent_twice_is_stored_once(hooks: HookRunner, shell: Shell) -> None:
+def test_an_event_that_is_sent_twice_is_stored_once(hooks: HookRunner, shell: Shell) -> None:
     with serving(shell) as server:
         forward(hooks, server, "")
         [path] = [hooks.memory / "forward" / "state.json"]

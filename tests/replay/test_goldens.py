@@ -44,7 +44,7 @@ def test_replies_and_stored_data_of_a_session_match_its_golden_files(
     assert replay.hooks.log == []
 
 
-def test_the_server_of_the_session_gives_the_same_replies_and_data(tmp_path: Path) -> None:
+def test_hooks_answered_by_the_server_match_the_same_golden_files(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), by_launcher) as replay:
         command = [str(replay.python), "-I", "-S", str(ROOT / "hooks" / "mcp.py")]
         with LiveServer(replay.hooks.environ, command=command) as server:
@@ -57,11 +57,11 @@ def test_the_server_of_the_session_gives_the_same_replies_and_data(tmp_path: Pat
     assert WARM.decode() in ways
 
 
-def test_every_golden_memory_belongs_to_a_session() -> None:
+def test_every_golden_file_of_stored_data_belongs_to_a_golden_session() -> None:
     assert sorted(path.stem for path in MEMORY.iterdir()) == names()
 
 
-def test_json_output_of_commands_matches_the_goldens(tmp_path: Path) -> None:
+def test_json_output_of_commands_matches_the_golden_files(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play_all()
         answers = [answered(replay, line) for line in read(COMMANDS)]
@@ -69,7 +69,7 @@ def test_json_output_of_commands_matches_the_goldens(tmp_path: Path) -> None:
     assert_same(answers, COMMANDS)
 
 
-def test_every_command_with_option_json_has_a_golden_file() -> None:
+def test_every_command_with_a_json_option_has_golden_output() -> None:
     commands = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     with_json = {
         name

@@ -52,7 +52,7 @@ def lived_through(hooks: HookRunner) -> None:
     assert command(hooks, "backup").returncode == 0
 
 
-def test_words_captured_by_hooks_are_in_no_file_after_a_purge(hooks: HookRunner) -> None:
+def test_words_captured_by_hooks_remain_in_no_file_after_a_purge(hooks: HookRunner) -> None:
     lived_through(hooks)
     assert command(hooks, "forget", WORDS, "--yes", "--all").returncode == 0
     before = holding(hooks)

@@ -95,7 +95,9 @@ def test_a_rule_refuses_the_first_matching_call_of_a_session_only(
     assert later["permissionDecision"] == "deny"
 
 
-def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(launched: HookRunner) -> None:
+def test_the_user_is_asked_once_per_session_about_a_call_that_the_users_words_forbid(
+    launched: HookRunner,
+) -> None:
     rule = remember(launched, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
 
     asked = bash(launched, "cd web && npm run dev &")
@@ -121,7 +123,7 @@ def test_a_call_that_the_users_words_forbid_is_asked_once_per_session(launched: 
         ("make clean-data", "make clean-data && git push"),
     ],
 )
-def test_a_call_that_cannot_be_undone_is_asked_about_each_time(
+def test_the_user_is_asked_every_time_about_a_call_that_cannot_be_undone(
     hooks: HookRunner, when: str, command: str
 ) -> None:
     remember(hooks, SERVER, when, evidence={EFFECT: "ask"})
@@ -132,7 +134,9 @@ def test_a_call_that_cannot_be_undone_is_asked_about_each_time(
     assert asked == (["ask"] * 3 if is_own else ["ask", None, None])
 
 
-def test_a_call_that_the_user_declined_is_asked_about_again(hooks: HookRunner) -> None:
+def test_the_user_is_asked_again_about_a_call_that_the_user_declined_before(
+    hooks: HookRunner,
+) -> None:
     remember(hooks, SERVER, "npm run dev", evidence={EFFECT: "ask"})
     path = hooks.transcript("declined")
     command = {"command": "npm run dev"}
@@ -153,7 +157,7 @@ def test_a_call_that_the_user_declined_is_asked_about_again(hooks: HookRunner) -
     assert bash(hooks, "npm run build", **more) == {}
 
 
-def test_declined_calls_are_looked_for_once_for_all_rules(
+def test_the_transcript_is_searched_for_declined_calls_once_for_all_rules(
     hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rule in (SERVER, STYLE):
@@ -172,7 +176,7 @@ def test_declined_calls_are_looked_for_once_for_all_rules(
     assert len(read) == 1
 
 
-def test_a_call_denied_by_the_user_in_a_rule_is_refused_each_time(hooks: HookRunner) -> None:
+def test_a_call_that_the_user_denied_by_a_rule_is_refused_every_time(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push --force", evidence={EFFECT: "deny"})
 
     refused = [bash(hooks, "git push -f origin main") for _ in range(2)]
@@ -189,7 +193,7 @@ def test_a_call_denied_by_the_user_in_a_rule_is_refused_each_time(hooks: HookRun
     ],
 )
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_a_rule_is_only_shown_when_no_person_is_present(
+def test_a_rule_is_shown_but_refuses_nothing_when_no_person_is_present(
     hooks: HookRunner, environ: dict[str, str], effect: str
 ) -> None:
     evidence = {EFFECT: effect} if effect else {}
@@ -201,7 +205,7 @@ def test_a_rule_is_only_shown_when_no_person_is_present(
     assert bash(hooks, "npm run dev", environ=environ) == {}
 
 
-def test_a_rule_that_only_the_assistant_noted_refuses_no_call(hooks: HookRunner) -> None:
+def test_a_rule_noted_only_by_the_assistant_is_shown_but_refuses_no_call(hooks: HookRunner) -> None:
     remember(hooks, SERVER, "npm run dev", trust="assistant")
 
     told = bash(hooks, "npm run dev")
@@ -210,7 +214,7 @@ def test_a_rule_that_only_the_assistant_noted_refuses_no_call(hooks: HookRunner)
     assert "noted by the assistant" in told["additionalContext"]
 
 
-def test_a_rule_refuses_one_call_of_each_agent(hooks: HookRunner) -> None:
+def test_a_rule_refuses_the_first_matching_call_of_each_agent(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "commit")
 
     first = bash(hooks, "git commit -m x")
@@ -220,7 +224,7 @@ def test_a_rule_refuses_one_call_of_each_agent(hooks: HookRunner) -> None:
     assert by_agent[1] == {}
 
 
-def test_a_rule_of_the_user_applies_in_every_project(hooks: HookRunner) -> None:
+def test_a_rule_with_user_scope_applies_in_every_project(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push", scope="user")
 
     assert bash(hooks, "git push")["permissionDecision"] == "deny"
@@ -235,7 +239,7 @@ def test_no_call_is_refused_if_the_refusal_cannot_be_recorded(hooks: HookRunner)
     assert STYLE in told[0]["additionalContext"]
 
 
-def test_a_broken_or_disabled_memory_allows_every_call(launched: HookRunner) -> None:
+def test_no_call_is_refused_while_memory_is_disabled_or_damaged(launched: HookRunner) -> None:
     remember(launched, STYLE, "git push")
 
     assert bash(launched, "git push", environ={"MEMORY_FABRIC": "off"}) == {}
@@ -244,7 +248,9 @@ def test_a_broken_or_disabled_memory_allows_every_call(launched: HookRunner) -> 
     assert bash(launched, "git push") == {}
 
 
-def test_the_launcher_starts_python_only_while_a_rule_exists(launched: HookRunner) -> None:
+def test_for_a_tool_call_the_launcher_starts_python_only_while_a_rule_exists(
+    launched: HookRunner,
+) -> None:
     broken = {"CLAUDE_PLUGIN_DATA": str(launched.folder / "none"), "PATH": "/nonexistent"}
     interpreter = Path(launched.environ["CLAUDE_PLUGIN_DATA"]) / "interpreter"
     before = interpreter.read_text()
@@ -258,7 +264,7 @@ def test_the_launcher_starts_python_only_while_a_rule_exists(launched: HookRunne
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_an_event_without_a_handler_does_not_disable_rules_afterwards(launched: HookRunner) -> None:
+def test_an_event_without_a_handler_does_not_disable_later_rules(launched: HookRunner) -> None:
     (launched.memory / "config.toml").write_text("write = false\n")
     launched.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
     (launched.memory / "config.toml").unlink()
@@ -280,7 +286,7 @@ def test_rules_apply_again_once_an_invalid_config_is_corrected(launched: HookRun
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(
+def test_after_reading_is_re_enabled_rules_apply_again_from_the_next_prompt(
     launched: HookRunner,
 ) -> None:
     remember(launched, STYLE, "git push")
@@ -295,7 +301,7 @@ def test_rules_apply_again_from_the_prompt_after_reading_is_re_enabled(
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_rules_without_bound_calls_start_python_only_once(launched: HookRunner) -> None:
+def test_a_rule_that_is_bound_to_no_call_starts_python_only_once(launched: HookRunner) -> None:
     remember(launched, STYLE, "working on the lists")
     [mark] = launched.memory.glob("projects/*/has-rules")
 
@@ -308,7 +314,7 @@ def test_rules_without_bound_calls_start_python_only_once(launched: HookRunner) 
     assert mark.exists()
 
 
-def test_rules_hidden_from_an_agent_still_start_python(launched: HookRunner) -> None:
+def test_a_rule_hidden_from_one_agent_still_refuses_calls_of_another(launched: HookRunner) -> None:
     config = '[domains.legal]\nisolate = true\nagents = ["lawyer"]\n'
     (launched.memory / "config.toml").write_text(config)
     remember(launched, STYLE, "git push", domain="legal")
@@ -320,7 +326,7 @@ def test_rules_hidden_from_an_agent_still_start_python(launched: HookRunner) -> 
     assert seen["permissionDecision"] == "deny"
 
 
-def test_a_rule_of_one_session_applies_only_in_that_session(hooks: HookRunner) -> None:
+def test_a_rule_with_local_scope_applies_only_in_its_own_session(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push", scope="local")
     assert rule.session == "earlier"
 
@@ -331,7 +337,7 @@ def test_a_rule_of_one_session_applies_only_in_that_session(hooks: HookRunner) -
     assert own["permissionDecision"] == "deny"
 
 
-def test_a_rule_that_refused_a_call_is_counted_as_shown(hooks: HookRunner) -> None:
+def test_a_rule_that_refused_a_call_is_recorded_as_shown(hooks: HookRunner) -> None:
     rule = remember(hooks, STYLE, "git push")
     for _ in range(2):
         bash(hooks, "git push")
@@ -360,7 +366,7 @@ def test_a_session_in_a_subfolder_finds_the_rules_of_its_project(launched: HookR
     assert told["permissionDecision"] == "deny"
 
 
-def test_no_secret_in_a_rule_is_shown(hooks: HookRunner) -> None:
+def test_a_secret_in_a_rule_is_not_shown_with_the_refusal(hooks: HookRunner) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     remember(hooks, f"Deploys use the token {secret}", "git push")
 

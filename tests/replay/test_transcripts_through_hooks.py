@@ -65,7 +65,7 @@ def rows(hooks: HookRunner, query: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_unreadable_transcript_fails_no_hook_and_is_reported_once(
+def test_no_hook_fails_on_an_unreadable_transcript_which_is_reported_once(
     hooks: HookRunner, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "s.jsonl"
@@ -85,7 +85,7 @@ def test_an_unreadable_transcript_fails_no_hook_and_is_reported_once(
     assert sum("cannot be read" in entry for entry in hooks.log) == 1
 
 
-def test_a_growing_transcript_is_read_completely_with_each_turn_once(
+def test_each_turn_of_a_growing_transcript_is_stored_exactly_once(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.jsonl"

@@ -59,7 +59,7 @@ def of_second(tmp_path: Path, *steps: Step, first: Sequence[Step] = FIRST) -> di
     return cases(newest)
 
 
-def test_each_of_three_weeks_counts_its_own_outcomes(tmp_path: Path) -> None:
+def test_worth_counts_the_outcomes_of_each_week_separately(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play(STORY)
         answer = worth(replay)
@@ -80,7 +80,7 @@ def test_each_of_three_weeks_counts_its_own_outcomes(tmp_path: Path) -> None:
     assert costs == [pytest.approx(week["tokens"] * 8e-6, abs=8e-6) for week in answer["weeks"]]
 
 
-def test_weeks_before_the_requested_period_are_left_out(tmp_path: Path) -> None:
+def test_worth_leaves_out_weeks_before_the_requested_period(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *SECOND, *THIRD])
         answer = worth(replay, "--days", "3")
@@ -92,7 +92,9 @@ def test_outcomes_of_memories_are_not_judged_before_the_turn_ends(tmp_path: Path
     assert of_second(tmp_path, *call("b1", "Bash", INSTALL)) == {}
 
 
-def test_repeating_a_refused_call_later_counts_as_not_following_the_rule(tmp_path: Path) -> None:
+def test_repeating_a_refused_call_in_a_later_turn_counts_as_not_following_the_rule(
+    tmp_path: Path,
+) -> None:
     held, turn = call("b1", "Bash", INSTALL), [stop(), prompt("Go on.")]
 
     figures = of_second(tmp_path, *held, *turn, *call("b2", "Bash", INSTALL, "added"), stop())
@@ -100,7 +102,9 @@ def test_repeating_a_refused_call_later_counts_as_not_following_the_rule(tmp_pat
     assert figures["held_not_run"] == (0, 1)
 
 
-def test_a_refused_call_made_by_another_session_counts_for_that_session(tmp_path: Path) -> None:
+def test_a_refused_call_repeated_in_another_session_counts_only_for_that_session(
+    tmp_path: Path,
+) -> None:
     held = [*call("b1", "Bash", INSTALL), stop()]
     other = [*start("third"), prompt("Go on."), *call("c1", "Bash", INSTALL)]
 
@@ -135,7 +139,7 @@ def test_outcomes_of_memories_shown_to_a_subagent_are_not_judged(tmp_path: Path)
     ],
     ids=["used", "in vain", "another change"],
 )
-def test_a_fix_is_applied_if_its_words_appear_between_the_error_and_the_pass(
+def test_a_fix_counts_as_applied_if_the_edit_before_the_passing_run_has_its_words(
     tmp_path: Path, given: dict[str, str], outcome: dict[str, str], *, is_applied: bool
 ) -> None:
     failure = call("b1", "Bash", TEST, error=KEY_ERROR)
@@ -151,14 +155,16 @@ def test_a_fix_is_applied_if_its_words_appear_between_the_error_and_the_pass(
     assert figures["fixes_applied"] == (int(is_applied), 1)
 
 
-def test_a_fix_can_be_applied_in_the_turn_after_its_error(tmp_path: Path) -> None:
+def test_a_fix_counts_as_applied_even_in_the_turn_after_the_error(tmp_path: Path) -> None:
     failure = [*call("b1", "Bash", TEST, error=KEY_ERROR), stop(), prompt("Go on.")]
     mended = [*call("b2", "Edit", EDIT, CHANGED), *call("b3", "Bash", TEST, "1 passed in 0.10s")]
 
     assert of_second(tmp_path, *failure, *mended, stop())["fixes_applied"] == (1, 1)
 
 
-def test_reading_a_file_mentioned_in_a_fix_does_not_apply_it(tmp_path: Path) -> None:
+def test_reading_a_file_mentioned_in_a_fix_does_not_count_as_applying_the_fix(
+    tmp_path: Path,
+) -> None:
     failure = call("b1", "Bash", TEST, error=KEY_ERROR)
     read = call("b2", "Read", {"file_path": "src/cart.py", "note": "sum item.cents"}, "def total")
 
@@ -181,7 +187,7 @@ def test_reading_a_file_mentioned_in_a_fix_does_not_apply_it(tmp_path: Path) -> 
     ],
     ids=["one sentence", "several sentences", "words of the prompt", "no word"],
 )
-def test_a_sentence_with_most_of_its_words_mentions_a_decision(
+def test_a_decision_counts_as_mentioned_if_one_sentence_of_the_answer_has_most_of_its_words(
     tmp_path: Path, asked: str, answer: str, *, is_named: bool
 ) -> None:
     figures = of_second(tmp_path, stop(), prompt(asked), stop(answer))
@@ -189,7 +195,7 @@ def test_a_sentence_with_most_of_its_words_mentions_a_decision(
     assert figures["decisions_named"] == (int(is_named), 1)
 
 
-def test_a_sentence_with_the_id_of_a_decision_mentions_it(tmp_path: Path) -> None:
+def test_a_decision_counts_as_mentioned_if_the_answer_contains_its_id(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *start("second", after_s=WEEK_S), prompt("Go on.")])
         words = ("recall", "--json", "--limit", "1", DECISION)
@@ -217,13 +223,15 @@ REPEATED = [prompt(f"Remember that {DECISION}."), stop()]
     ],
     ids=["stated", "stated twice", "quoted", "another", "the assistant's words", "a machine's"],
 )
-def test_a_record_counts_as_repeated_if_the_user_types_it_in_a_later_session(
+def test_a_record_counts_as_repeated_if_the_user_states_it_again_in_a_later_session(
     tmp_path: Path, turns: list[Step], expected: tuple[int, int] | None
 ) -> None:
     assert of_second(tmp_path, stop(), *turns).get("said_again") == expected
 
 
-def test_a_record_repeated_in_its_own_session_does_not_count(tmp_path: Path) -> None:
+def test_a_record_stated_again_in_its_own_session_does_not_count_as_repeated(
+    tmp_path: Path,
+) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *REPEATED])
         (week,) = worth(replay)["weeks"]
