@@ -47,7 +47,7 @@ def compacted(shared_home: Callable[[], Home]) -> list[str]:
     return texts
 
 
-def test_after_a_compaction_the_task_is_restored_and_not_a_later_assent(
+def test_after_a_compaction_the_users_task_is_restored_with_the_later_question(
     compacted: list[str],
 ) -> None:
     [restored] = injected(compacted[0], "SessionStart")
@@ -63,7 +63,9 @@ def test_after_a_compaction_the_files_being_changed_are_restored(compacted: list
     assert "importer.py" in restored
 
 
-def test_a_long_task_leaves_room_for_the_decision(compacted: list[str]) -> None:
+def test_a_decision_is_restored_after_a_compaction_even_if_the_task_is_long(
+    compacted: list[str],
+) -> None:
     [restored] = injected(compacted[2], "SessionStart")
 
     assert "Mind all of these points" in restored
@@ -72,7 +74,7 @@ def test_a_long_task_leaves_room_for_the_decision(compacted: list[str]) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_two_successive_compactions_each_restore_task_and_decision_once(
+def test_each_of_two_successive_compactions_restores_task_and_decision_once(
     compacted: list[str], number: int
 ) -> None:
     told = [block for block in blocks(compacted[number]) if "PostgreSQL" in block]

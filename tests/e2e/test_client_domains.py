@@ -91,7 +91,7 @@ def test_two_isolated_agents_get_different_memories_for_the_same_prompt(
     assert "ten days" in answer and "ten years" not in answer
 
 
-def test_a_memory_that_an_isolated_agent_stores_by_a_tool_is_in_its_domain(
+def test_a_memory_stored_by_an_isolated_agent_through_a_tool_is_in_that_agents_domain(
     isolated: Isolated,
 ) -> None:
     kept_in = rows(isolated.home, "SELECT domain FROM records WHERE what LIKE '%blue ink%'")
@@ -99,7 +99,7 @@ def test_a_memory_that_an_isolated_agent_stores_by_a_tool_is_in_its_domain(
     assert kept_in == [("legal",)]
 
 
-def test_a_session_that_runs_as_an_isolated_agent_sees_its_domain_only(
+def test_a_session_that_runs_as_an_isolated_agent_recalls_only_that_agents_domain(
     isolated: Isolated,
 ) -> None:
     script = Script(env=LISTED, arguments=("--agent", "legal-advisor"))

@@ -81,7 +81,7 @@ def told(requests: list[Request], fix: str = FIX) -> list[str]:
     return [line for block in at_failures for line in block.splitlines() if fix[:40] in line]
 
 
-def test_a_failing_command_is_given_its_known_fix_with_the_result(story: Story) -> None:
+def test_the_result_of_a_failing_command_comes_with_the_known_fix(story: Story) -> None:
     [line] = told(story.failing)
 
     assert FIX in line and line.startswith("- [fix · ")
@@ -96,11 +96,13 @@ def test_a_fix_is_shown_once_per_session(story: Story) -> None:
     assert len(told(story.again)) == 1
 
 
-def test_a_pipe_does_not_hide_a_failure(story: Story) -> None:
+def test_a_fix_is_also_shown_if_a_pipe_hides_the_exit_code_of_the_failing_command(
+    story: Story,
+) -> None:
     assert len(told(story.hidden, PIPED_FIX)) == 1
 
 
-def test_a_fix_is_flagged_when_its_file_has_changed(story: Story) -> None:
+def test_a_fix_is_flagged_if_its_file_has_changed_since(story: Story) -> None:
     [line] = told(story.changed, CHANGED_FIX)
 
     assert line.endswith(MARK)

@@ -88,7 +88,9 @@ def forwarded(shared_home: Callable[[], Home]) -> Forwarded:
     return Forwarded(told, waiting, receiver)
 
 
-def test_the_receiver_can_recall_messages_forwarded_after_a_turn(forwarded: Forwarded) -> None:
+def test_messages_forwarded_after_a_turn_can_be_recalled_by_the_receiver(
+    forwarded: Forwarded,
+) -> None:
     receiver = forwarded.receiver
 
     assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
@@ -96,11 +98,13 @@ def test_the_receiver_can_recall_messages_forwarded_after_a_turn(forwarded: Forw
     assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
 
 
-def test_a_compaction_summary_is_forwarded_to_the_receiver(forwarded: Forwarded) -> None:
+def test_the_summary_of_a_compaction_is_forwarded_and_can_be_recalled_by_the_receiver(
+    forwarded: Forwarded,
+) -> None:
     assert "tax office" in forwarded.receiver.fabric("recall", "how long are invoices kept?")
 
 
-def test_an_unreachable_receiver_does_not_fail_the_session_and_is_sent_the_event_later(
+def test_an_event_is_forwarded_later_if_the_receiver_was_unreachable(
     forwarded: Forwarded,
 ) -> None:
     assert forwarded.told.complaints == []

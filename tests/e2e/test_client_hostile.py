@@ -154,7 +154,7 @@ def test_memory_files_shipped_in_a_repository_are_neither_trusted_nor_shown(
     assert {n: b for n, b in visited.left.items() if n in untouched} == untouched
 
 
-def test_a_repository_that_claims_to_be_another_project_gets_none_of_its_memory(
+def test_a_repository_that_claims_the_identity_of_a_project_gets_none_of_its_memory(
     visited: Visited,
 ) -> None:
     assert "PostgreSQL" not in "".join(visited.second.main_texts[:-1])
@@ -162,7 +162,7 @@ def test_a_repository_that_claims_to_be_another_project_gets_none_of_its_memory(
     assert len(list(visited.home.memory.glob("projects/*/graph.db"))) == 2
 
 
-def test_settings_of_a_repository_do_not_redirect_memory_md(visited: Visited) -> None:
+def test_settings_shipped_in_a_repository_cannot_redirect_memory_md(visited: Visited) -> None:
     stolen = visited.home.project / "stolen"
 
     assert files_holding(stolen, "PostgreSQL") == []
@@ -190,7 +190,7 @@ def files_led_away(project: Path, outside: Path) -> None:
     (folder / "graph-queue.bad.jsonl").symlink_to(outside / "not-there-yet")
 
 
-def test_nothing_is_written_through_symlinks_of_a_repository(home: Home) -> None:
+def test_nothing_is_written_through_symlinks_shipped_in_a_repository(home: Home) -> None:
     home.attend()
     outside = home.root / "outside"
     outside.mkdir()
@@ -209,7 +209,7 @@ def test_nothing_is_written_through_symlinks_of_a_repository(home: Home) -> None
 
 
 @pytest.mark.parametrize("lead_away", [folder_led_away, client_folder_led_away])
-def test_nothing_is_written_through_a_folder_of_a_repository_that_is_a_symlink(
+def test_nothing_is_written_into_a_folder_that_a_repository_replaced_by_a_symlink(
     tmp_path: Path, lead_away: Callable[[Path, Path], None]
 ) -> None:
     client, outside = SimulatedClient(tmp_path), tmp_path / "outside"

@@ -52,7 +52,7 @@ def recalled(home: Home) -> bool:
     return any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_the_client_validates_the_plugin_for_its_directory(
+def test_the_client_validates_the_plugin_for_the_plugin_directory_without_complaint(
     empty_home: Home, marketplace: Path
 ) -> None:
     said = empty_home.claude(
@@ -62,7 +62,9 @@ def test_the_client_validates_the_plugin_for_its_directory(
     assert "Validation passed" in said and "nothing to report" in said
 
 
-def test_opening_a_clone_of_this_project_registers_no_server(home: Home, marketplace: Path) -> None:
+def test_opening_a_clone_of_this_repository_registers_no_second_server(
+    home: Home, marketplace: Path
+) -> None:
     home.project = marketplace
 
     listed = home.claude("mcp", "list").splitlines()
@@ -73,7 +75,7 @@ def test_opening_a_clone_of_this_project_registers_no_server(home: Home, marketp
     assert checks["servers"]["state"] == "ok"
 
 
-def test_a_first_session_is_served_while_packages_are_still_being_installed_and_one_offline(
+def test_sessions_work_while_packages_are_being_installed_or_without_a_network(
     new_home: Callable[[], Home], slow_index: str, closed_port: str
 ) -> None:
     home = new_home()

@@ -81,7 +81,9 @@ def stop(home: Home, number: signal.Signals) -> int:
     return server
 
 
-def test_most_events_of_a_session_are_answered_by_its_server(served: Served) -> None:
+def test_most_hook_events_of_a_session_are_answered_by_the_server_of_that_session(
+    served: Served,
+) -> None:
     told = [request.text for request in served.asking if request.kind == "main"]
 
     assert any("PostgreSQL" in block for block in blocks(told[0]))

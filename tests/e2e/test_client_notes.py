@@ -143,7 +143,9 @@ def test_a_note_is_stored_and_shown_to_the_next_session(story: Story) -> None:
     assert story.correcting.main_texts[0].count(RULE) == 1
 
 
-def test_a_session_gets_the_protocol_and_gets_it_again_after_compaction(story: Story) -> None:
+def test_the_note_protocol_is_injected_at_the_start_and_again_after_a_compaction(
+    story: Story,
+) -> None:
     first, *_, last = story.noting.main_texts
 
     assert blocks(first) == []  # it is a request, and none of the facts on record
@@ -151,12 +153,12 @@ def test_a_session_gets_the_protocol_and_gets_it_again_after_compaction(story: S
     assert story.noting.complaints == story.correcting.complaints == []
 
 
-def test_a_quotation_that_nobody_typed_earns_no_trust(story: Story) -> None:
+def test_a_note_whose_quotation_nobody_typed_does_not_get_the_users_trust(story: Story) -> None:
     assert one(story.noted, INVENTED).trust == "assistant"
     assert INVENTED not in story.left.notes.decode()
 
 
-def test_a_correction_refers_to_the_replaced_record_by_the_id_in_the_cue(story: Story) -> None:
+def test_a_correction_replaces_the_record_whose_id_was_shown_with_the_prompt(story: Story) -> None:
     old, new = one(story.corrected, NPM), one(story.corrected, PNPM)
 
     cue = f"On record: [{story.npm}] noted as: {NPM}. If this changes it, note Instead of: "
@@ -166,7 +168,9 @@ def test_a_correction_refers_to_the_replaced_record_by_the_id_in_the_cue(story: 
     assert any(f"replaces {story.npm}" in notice for notice in story.correcting.own_notices)
 
 
-def test_a_line_of_a_file_becomes_no_rule_even_if_the_answer_repeats_it(story: Story) -> None:
+def test_an_instruction_in_a_file_never_becomes_a_trusted_rule_even_if_the_answer_repeats_it(
+    story: Story,
+) -> None:
     assert {one(story.left, what).trust for what in (LURE, BARE_LURE)} == {"assistant"}
     assert "evil.example" not in story.left.notes.decode()
 
@@ -182,14 +186,16 @@ def test_notes_in_a_compaction_summary_are_stored(story: Story) -> None:
     assert any(PAGING in notice for notice in story.noting.own_notices)
 
 
-def test_undo_with_an_id_restores_the_old_record_without_calling_the_model(story: Story) -> None:
+def test_typing_undo_with_an_id_restores_the_replaced_record_without_calling_the_model(
+    story: Story,
+) -> None:
     assert story.undone == []
     assert any("undone" in notice and "pnpm" in notice for notice in blocked(story.correcting))
     assert PNPM not in story.left.told
     assert one(story.left, NPM).superseded_by == ""
 
 
-def test_notes_off_applies_from_then_on_without_calling_the_model(story: Story) -> None:
+def test_typing_notes_off_disables_notes_without_calling_the_model(story: Story) -> None:
     assert story.off == []
     assert any("notes are off in project" in notice for notice in blocked(story.correcting))
     assert PROTOCOL not in story.later.all_text

@@ -63,18 +63,20 @@ def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(da
     assert told_of(days.later.main_texts[0])
 
 
-def test_a_decision_is_shown_with_its_reason(days: Days) -> None:
+def test_a_decision_is_shown_together_with_its_reason(days: Days) -> None:
     assert any("handles our query load" in block for block in blocks(days.later.main_texts[0]))
 
 
-def test_a_decision_is_shown_once_per_session(days: Days) -> None:
+def test_a_decision_is_shown_only_once_per_session(days: Days) -> None:
     third = days.later.main_texts[2]
 
     assert WHERE in third
     assert len(told_of(third)) == 1
 
 
-def test_a_subagent_gets_the_decision_and_its_parent_gets_it_only_once(days: Days) -> None:
+def test_a_subagent_is_shown_a_decision_that_its_parent_session_is_shown_only_once(
+    days: Days,
+) -> None:
     [subagent] = days.later.requests("subagent")
     briefed = injected(subagent.text, "SubagentStart")
     assert any("PostgreSQL" in block for block in briefed)
@@ -84,26 +86,26 @@ def test_a_subagent_gets_the_decision_and_its_parent_gets_it_only_once(days: Day
     assert not set(told) & set(briefed)
 
 
-def test_a_decision_of_this_session_is_restored_after_compaction(days: Days) -> None:
+def test_a_decision_of_the_current_session_is_restored_after_a_compaction(days: Days) -> None:
     restored = injected(days.first.main_texts[-1], "SessionStart")
 
     assert len(days.first.requests("compact")) == 1
     assert any("PostgreSQL" in block for block in restored)
 
 
-def test_a_decision_of_an_earlier_session_is_restored_after_compaction(days: Days) -> None:
+def test_a_decision_of_an_earlier_session_is_restored_after_a_compaction(days: Days) -> None:
     assert len(days.later.requests("compact")) == 1
     assert len(told_of(days.later.main_texts[-1])) == 1
 
 
-def test_instructions_for_a_compaction_contain_only_the_users_own_words(days: Days) -> None:
+def test_hooks_add_nothing_to_the_users_instructions_for_a_compaction(days: Days) -> None:
     [summary] = days.later.requests("compact")
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
     assert blocks(instructions) == []
 
 
-def test_a_forked_session_recalls_the_decision(days: Days) -> None:
+def test_a_decision_is_restored_after_a_compaction_in_a_forked_session(days: Days) -> None:
     fork = ("--resume", days.first.session_id, "--fork-session")
 
     later = days.home.session(Script(prompts=("Go on.", COMPACT, QUESTION), arguments=fork))
@@ -128,7 +130,7 @@ def test_no_hook_fails_during_two_ordinary_days_of_work(days: Days) -> None:
         assert session.exit_code == 0
 
 
-def test_two_concurrent_sessions_both_store_memories_without_loss(home: Home) -> None:
+def test_two_concurrent_sessions_store_memories_without_losing_any(home: Home) -> None:
     left = ("PostgreSQL for billing", "Redis for the cache", "Celery for the queue")
     right = ("FastAPI for the API", "React for the frontend", "Docker for deployment")
 

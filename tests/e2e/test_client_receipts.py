@@ -75,7 +75,7 @@ def believe_otherwise(home: Home) -> None:
     connection.close()
 
 
-def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
+def test_a_paraphrased_prompt_recalls_a_decision_that_the_session_start_did_not_show(
     story: Story,
 ) -> None:
     first, second, third = story.asking.main_texts
@@ -85,14 +85,14 @@ def test_a_paraphrased_prompt_recalls_a_decision_missing_at_the_session_start(
     assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
 
 
-def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(story: Story) -> None:
+def test_nothing_is_injected_for_an_unrelated_prompt(story: Story) -> None:
     first = story.asking.main_texts[0]
 
     assert injected(first, "UserPromptSubmit") == []
     assert len(blocks(first)) <= 1
 
 
-def test_a_prompt_that_was_given_a_memory_has_a_receipt(story: Story) -> None:
+def test_the_doctor_lists_receipts_of_prompts_that_were_given_memories(story: Story) -> None:
     checks = story.proven
 
     receipts = checks["receipts"]
@@ -105,7 +105,7 @@ def test_a_prompt_that_was_given_a_memory_has_a_receipt(story: Story) -> None:
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 
 
-def test_a_session_without_hooks_and_an_undelivered_memory_are_reported_as_faults(
+def test_the_doctor_reports_a_session_without_hooks_and_an_undelivered_memory_as_faults(
     story: Story,
 ) -> None:
     checks = story.failed

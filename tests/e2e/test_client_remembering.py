@@ -176,7 +176,7 @@ def check_and_delegate(home: Home) -> None:
         session.end()
 
 
-def test_text_that_is_not_a_decision_of_the_user_is_not_stored(attended: Attended) -> None:
+def test_text_that_is_not_a_decision_of_the_user_becomes_no_record(attended: Attended) -> None:
     kept = attended.kept_of_silent
 
     assert attended.stating.exit_code == 0
@@ -205,7 +205,7 @@ def test_german_notes_and_statements_addressed_to_memory_are_stored(
     assert attended.asking.main_texts[0].count(words) == 1
 
 
-def test_a_command_that_passes_after_a_failure_and_a_change_is_stored_as_a_fix(
+def test_a_change_after_which_a_failing_command_passes_is_stored_as_a_fix(
     caught_up: CaughtUp,
 ) -> None:
     [solution] = [r for r in caught_up.soon_after.records if r.source != "subagent"]
@@ -217,7 +217,9 @@ def test_a_command_that_passes_after_a_failure_and_a_change_is_stored_as_a_fix(
     assert any("nobody had written the schema" in block for block in told)
 
 
-def test_a_killed_session_is_read_when_a_later_session_starts(caught_up: CaughtUp) -> None:
+def test_the_transcript_of_a_killed_session_is_read_at_the_start_of_a_later_session(
+    caught_up: CaughtUp,
+) -> None:
     assert caught_up.killed.told == []
     # Sessions that were seen in the last minutes may still be alive: they are left alone.
     assert caught_up.soon_after.told and FINDING not in caught_up.soon_after.told
@@ -225,7 +227,7 @@ def test_a_killed_session_is_read_when_a_later_session_starts(caught_up: CaughtU
     assert len(caught_up.later.told) == len(caught_up.soon_after.told) + 1
 
 
-def test_findings_of_a_subagent_are_stored_in_its_domain(caught_up: CaughtUp) -> None:
+def test_findings_of_a_subagent_are_stored_in_the_domain_of_that_agent(caught_up: CaughtUp) -> None:
     [record] = [r for r in caught_up.soon_after.records if r.source == "subagent"]
 
     assert record.what == CAUSE
@@ -235,7 +237,7 @@ def test_findings_of_a_subagent_are_stored_in_its_domain(caught_up: CaughtUp) ->
     ]
 
 
-def test_nothing_is_stored_when_memory_is_switched_off(home: Home) -> None:
+def test_nothing_is_stored_while_writing_to_memory_is_switched_off(home: Home) -> None:
     home.attend()
     home.fabric("off", "--write", "--here")
 

@@ -145,14 +145,14 @@ def printed(shared_home: Callable[[], Home]) -> Printed:
         return Printed(home, editing, session.end())
 
 
-def test_print_mode_gets_rules_with_the_result_and_nothing_is_refused(printed: Printed) -> None:
+def test_in_print_mode_rules_are_shown_with_the_result_and_refuse_nothing(printed: Printed) -> None:
     assert (printed.home.project / "src/api/users.py").exists()
     assert HELD_BACK not in printed.result.all_text
     first, last = (request.text for request in printed.editing if request.kind == "main")
     assert last.count(STYLE) == first.count(STYLE) + 1  # MEMORY.md shows it, too
 
 
-def test_a_session_in_print_mode_gets_no_protocol(printed: Printed) -> None:
+def test_a_session_in_print_mode_is_not_asked_for_notes(printed: Printed) -> None:
     told = printed.result.all_text
     kept = tiers(printed.home)
 

@@ -82,21 +82,25 @@ def fabric(home: Home, *words: str) -> str:
     return done.stdout
 
 
-def test_hooks_in_the_settings_store_and_recall_and_can_be_removed(story: Story) -> None:
+def test_hooks_installed_by_setup_store_and_recall_until_setup_removes_them(story: Story) -> None:
     assert any("PostgreSQL" in block for block in blocks(story.asking.main_texts[0]))
     assert story.without.hooks == [] and blocks(story.without.main_texts[0]) == []
 
 
-def test_the_clients_debug_log_lists_the_launcher_of_hooks(story: Story) -> None:
+def test_the_debug_log_of_the_client_lists_the_hook_launcher_only_while_it_is_installed(
+    story: Story,
+) -> None:
     assert f"{REPOSITORY}/hooks/launch" in story.deciding.debug
     assert f"{REPOSITORY}/hooks/launch" not in story.without.debug
 
 
-def test_the_hooks_find_the_server_of_the_client(machine: Home, story: Story) -> None:
+def test_hooks_installed_by_setup_are_answered_by_the_server_of_the_client(
+    machine: Home, story: Story
+) -> None:
     assert set("WB") & set(machine.ways) and story.asking.complaints == []
 
 
-def test_the_client_lists_the_server_that_setup_wrote(story: Story) -> None:
+def test_the_client_lists_the_server_that_setup_added_until_setup_removes_it(story: Story) -> None:
     assert PROGRAM in story.listed
     assert PROGRAM not in story.listed_without
 

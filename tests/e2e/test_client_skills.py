@@ -193,7 +193,9 @@ def unasked(shared_home: Callable[[], Home]) -> Unasked:
     return Unasked(parts, by_rule, kept, {r.what: r.type for r in kept.records}, registry)
 
 
-def test_typing_remember_instructs_the_model_and_stores_the_users_statement(typed: Typed) -> None:
+def test_the_typed_remember_skill_instructs_the_model_and_stores_the_users_statement(
+    typed: Typed,
+) -> None:
     part = typed.parts["the rule"]
 
     assert f"The request: --category api --agent database-engineer {RULE}" in part.texts[0]
@@ -208,7 +210,7 @@ def test_typing_remember_instructs_the_model_and_stores_the_users_statement(type
     assert RULE in kept.fence
 
 
-def test_typing_the_memory_skill_answers_from_memory(typed: Typed) -> None:
+def test_the_typed_memory_skill_answers_a_question_from_memory(typed: Typed) -> None:
     part = typed.parts["recall"]
 
     assert "The request: why cursors?" in part.texts[0]
@@ -233,7 +235,7 @@ def test_the_commands_of_a_typed_skill_run_without_a_permission_prompt(
 @pytest.mark.parametrize(
     "case", ["forget", "forget by memory", "uninstall", "undo", "edit", "holds"]
 )
-def test_commands_reserved_for_the_user_need_permission_even_in_a_skill(
+def test_commands_reserved_for_the_user_need_permission_even_in_a_typed_skill(
     typed: Typed, case: str
 ) -> None:
     [told] = typed.parts[case].answers
@@ -243,7 +245,7 @@ def test_commands_reserved_for_the_user_need_permission_even_in_a_skill(
 
 
 @pytest.mark.parametrize("name", SKILLS_TRIED)
-def test_the_same_command_needs_permission_before_its_skill_is_typed(
+def test_a_command_of_a_skill_needs_permission_until_the_user_types_the_skill(
     typed: Typed, name: str
 ) -> None:
     [told] = typed.parts[f"before {name}"].answers
@@ -252,7 +254,7 @@ def test_the_same_command_needs_permission_before_its_skill_is_typed(
     assert typed.told["before remember"] == []
 
 
-def test_a_typed_skill_is_not_stored_as_a_memory(unasked: Unasked) -> None:
+def test_the_request_of_a_typed_skill_is_not_stored_as_a_memory(unasked: Unasked) -> None:
     kept = unasked.kept
 
     assert f"The request: {DECISION}" in unasked.parts["memory"].texts[0]
@@ -280,11 +282,11 @@ def test_the_model_can_invoke_a_skill_by_itself(unasked: Unasked) -> None:
     assert told.startswith("Remembered: pattern ")
 
 
-def test_a_skill_invoked_by_the_model_needs_permission(typed: Typed) -> None:
+def test_commands_of_a_skill_invoked_by_the_model_need_permission(typed: Typed) -> None:
     assert typed.told["by the model"] == []
 
 
-def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(
+def test_commands_of_a_skill_invoked_by_the_model_run_if_a_permission_rule_allows_them(
     unasked: Unasked,
 ) -> None:
     _, told = unasked.by_rule.answers
@@ -293,7 +295,9 @@ def test_a_skill_invoked_by_the_model_needs_no_permission_if_a_rule_allows_it(
     assert LIMIT in unasked.kept.told
 
 
-def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Unasked) -> None:
+def test_neither_the_models_shell_nor_a_skill_can_decide_which_project_a_folder_belongs_to(
+    unasked: Unasked,
+) -> None:
     """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
     part = unasked.parts["project"]
 
@@ -304,7 +308,7 @@ def test_only_the_user_can_decide_which_project_a_folder_belongs_to(unasked: Una
     assert "settled" not in unasked.registry
 
 
-def test_an_unclear_request_to_a_skill_is_answered_with_a_question(typed: Typed) -> None:
+def test_contradictory_options_and_an_empty_text_of_a_skill_are_refused(typed: Typed) -> None:
     both, nothing = typed.parts["contradiction"].answers
 
     assert "contradict each other" in both

@@ -105,14 +105,14 @@ def test_a_decision_of_one_member_is_shown_to_another_with_its_authors_name(told
     assert told.result.complaints == []
 
 
-def test_a_running_session_is_shown_decisions_that_others_made_meanwhile(told: Told) -> None:
+def test_a_running_session_is_shown_decisions_that_other_members_made_meanwhile(told: Told) -> None:
     [block] = told_of(told.events, "order events")
 
     assert "RabbitMQ" in block and ANN in block
 
 
 @pytest.mark.usefixtures("told")
-def test_records_of_another_member_get_the_lowest_trust(team: Team) -> None:
+def test_records_received_from_another_member_get_the_lowest_trust(team: Team) -> None:
     said = rows(team.bob, "SELECT source, trust FROM records WHERE type = 'decision'")
 
     assert said

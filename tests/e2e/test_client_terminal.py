@@ -97,7 +97,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
         return Typed(list(stub.requests), tiers(home), shown, screen.getvalue(), started)
 
 
-def test_a_terminal_session_gets_the_protocol_and_stores_a_typed_rule(
+def test_a_terminal_session_is_asked_for_notes_and_stores_a_typed_rule(
     typed: Typed,
 ) -> None:
     request, *_ = [request for request in typed.requests if request.kind == "main"]
@@ -109,13 +109,13 @@ def test_a_terminal_session_gets_the_protocol_and_stores_a_typed_rule(
     assert RULE[:-1] in typed.kept.fence
 
 
-def test_a_command_that_the_users_words_forbid_asks_for_permission(typed: Typed) -> None:
+def test_the_client_asks_before_running_a_command_that_the_users_words_forbid(typed: Typed) -> None:
     assert not typed.started
 
 
-def test_a_prompt_with_a_command_for_memory_shows_the_outcome(typed: Typed) -> None:
+def test_the_outcome_of_a_memory_command_typed_as_a_prompt_is_shown(typed: Typed) -> None:
     assert "notes are off" in " ".join(typed.shown.replace("\x1b[1C", " ").split())
 
 
-def test_the_status_line_is_below_the_prompt(typed: Typed) -> None:
+def test_the_status_line_is_shown_below_the_prompt(typed: Typed) -> None:
     assert STATUS.search(typed.screen)

@@ -78,7 +78,7 @@ def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(home: Home) -
     assert BR_11 in kept.fence
 
 
-def test_a_secret_is_found_only_in_the_transcript_of_the_client(home: Home) -> None:
+def test_a_typed_secret_is_stored_only_in_the_clients_own_transcript(home: Home) -> None:
     home.attend()
     hidden = secrets()
     url = f"postgres://app:{hidden['in a URL']}@db.example.com/shop"
@@ -114,7 +114,7 @@ def test_a_secret_is_found_only_in_the_transcript_of_the_client(home: Home) -> N
     assert len(tiers(home).records) >= 4
 
 
-def test_notes_of_the_user_in_memory_md_are_unchanged_after_many_records(
+def test_lines_of_the_user_in_memory_md_are_unchanged_after_many_records_were_stored(
     imported: tuple[Home, Tiers],
 ) -> None:
     _, kept = imported

@@ -62,14 +62,14 @@ def noted(shared_home: Callable[[], Home]) -> Result:
         return session.end()
 
 
-def test_the_nine_tools_of_the_reference_server_are_offered(noted: Result) -> None:
+def test_the_model_is_offered_the_nine_tools_of_the_reference_server(noted: Result) -> None:
     offered = of_the_server(noted.requests("main")[-1].tools)
 
     assert offered >= REFERENCE_TOOLS
     assert len(offered - REFERENCE_TOOLS) <= 4
 
 
-def test_the_documentation_lists_the_same_texts_that_the_client_shows_the_model(
+def test_the_documentation_quotes_the_texts_that_the_client_sends_to_the_model(
     shared_home: Callable[[], Home],
 ) -> None:
     listed = (REPOSITORY / "docs/shown.md").read_text("utf-8").split("\n## Skills\n")[1]
@@ -86,7 +86,7 @@ def test_the_documentation_lists_the_same_texts_that_the_client_shows_the_model(
     assert of_the_server(told.requests("main")[-1].tools) == set()
 
 
-def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(noted: Result) -> None:
+def test_an_entity_created_by_a_tool_is_recalled_for_the_next_prompt(noted: Result) -> None:
     recalled = injected(noted.main_texts[-1], "UserPromptSubmit")
 
     assert any("terminates TLS with rustls" in block for block in recalled)

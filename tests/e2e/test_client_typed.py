@@ -88,7 +88,9 @@ def piped(home: Home, launcher: object) -> str:
     return "; ".join(lines)
 
 
-def test_the_client_records_the_origin_of_a_prompt(story: Story) -> None:
+def test_the_transcript_of_the_client_records_whether_a_prompt_was_typed_or_scheduled(
+    story: Story,
+) -> None:
     typed, scheduled = story.entries[TYPED], story.entries[SCHEDULED]
 
     assert (typed["promptSource"], typed["turnOrigin"]) == ("sdk", "sdk")
@@ -98,7 +100,7 @@ def test_the_client_records_the_origin_of_a_prompt(story: Story) -> None:
     assert scheduled["wakeupSource"] == "schedule_wakeup"
 
 
-def test_only_a_typed_rule_has_user_trust(story: Story) -> None:
+def test_only_a_rule_that_the_user_typed_gets_the_users_trust(story: Story) -> None:
     found = trusts(story.kept)
 
     assert found.pop(TYPED.rstrip(".")) == "user"
@@ -108,7 +110,9 @@ def test_only_a_typed_rule_has_user_trust(story: Story) -> None:
     assert "fridays" not in story.kept.fence
 
 
-def test_a_command_for_memory_piped_in_by_the_shell_is_not_executed(story: Story) -> None:
+def test_a_memory_command_that_the_assistant_pipes_into_the_client_is_not_executed(
+    story: Story,
+) -> None:
     assert "remembered" in story.notices
     assert "notes are off" not in story.printed
     assert "not done while the assistant runs a tool" in story.printed

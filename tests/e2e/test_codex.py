@@ -48,7 +48,7 @@ def test_the_client_stores_records_and_is_shown_those_of_memory_md(
     assert machine.log == ""
 
 
-def test_codex_reports_no_failed_or_invalid_hook(sessions: list[Session]) -> None:
+def test_codex_reports_no_hook_as_failed_or_invalid(sessions: list[Session]) -> None:
     for session in sessions[:2]:
         told = session.printed.lower()
         assert "hook: stop completed" in told
@@ -66,7 +66,7 @@ def test_turns_of_the_client_are_stored_and_why_shows_the_client(
     assert "in Codex, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
 
 
-def test_a_patch_triggers_the_rules_of_its_files_and_is_stored(machine: Machine) -> None:
+def test_a_patch_triggers_rules_of_the_files_it_changes_and_is_recorded(machine: Machine) -> None:
     machine.fabric("remember", STYLE, "--type", "rule", "--when", "src/api/**")
     patch = Call("apply_patch", PATCH)
 
@@ -82,7 +82,7 @@ def test_a_patch_triggers_the_rules_of_its_files_and_is_stored(machine: Machine)
     assert "users.py" in later.told
 
 
-def test_removal_restores_the_previous_hooks(machine: Machine) -> None:
+def test_removing_the_integration_restores_the_users_own_hooks(machine: Machine) -> None:
     path = Path(machine.home / ".codex/hooks.json")
     machine.fabric("setup", "--client", "codex", "--remove", "--yes")
     removed = path.read_bytes()

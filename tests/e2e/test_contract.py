@@ -49,11 +49,11 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return found
 
 
-def test_a_release_keeps_the_recorded_contract(seen: Observed) -> None:
+def test_a_client_release_behaves_as_the_recorded_contract_says(seen: Observed) -> None:
     assert differences(seen, recorded_events()) == []
 
 
-def test_scheduled_prompts_of_the_client_do_not_count_as_typed(seen: Observed) -> None:
+def test_prompts_scheduled_by_the_client_do_not_count_as_typed(seen: Observed) -> None:
     turns = {text: any_turn_of(entry) for text, entry in seen.prompts.items()}
 
     origins = {text: turn.origin for text, turn in turns.items() if turn is not None}
@@ -63,7 +63,9 @@ def test_scheduled_prompts_of_the_client_do_not_count_as_typed(seen: Observed) -
     assert origins == expected
 
 
-def test_each_breach_of_the_contract_is_reported(seen: Observed, tmp_path: Path) -> None:
+def test_each_difference_from_the_recorded_contract_is_reported(
+    seen: Observed, tmp_path: Path
+) -> None:
     shutil.copytree(RECORDED, tmp_path / "events")
     for path in tmp_path.rglob("UserPromptSubmit*.json"):
         event = json.loads(path.read_text("utf-8"))
@@ -88,7 +90,7 @@ def test_each_breach_of_the_contract_is_reported(seen: Observed, tmp_path: Path)
     assert len(told.splitlines()) == 7
 
 
-def test_new_fields_of_a_client_release_are_listed_separately(seen: Observed) -> None:
+def test_new_event_fields_of_a_client_release_are_reported_as_additions(seen: Observed) -> None:
     newer = [{**event, "mood": "calm"} for event in seen.events]
 
     told = additions(Observed(seen.version, newer), recorded_events())
@@ -96,7 +98,7 @@ def test_new_fields_of_a_client_release_are_listed_separately(seen: Observed) ->
     assert "Stop: new mood" in told
 
 
-def test_a_release_missing_from_npm_is_reported_with_a_remedy(tmp_path: Path) -> None:
+def test_checking_a_client_release_missing_from_npm_fails_with_a_remedy(tmp_path: Path) -> None:
     offline = {"PATH": "/usr/bin:/bin", "npm_config_offline": "true", "HOME": str(tmp_path)}
 
     done = subprocess.run(

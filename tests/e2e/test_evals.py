@@ -170,14 +170,16 @@ def graders(case: Case) -> dict[str, Grader]:
     return found
 
 
-def test_every_eval_case_is_tested() -> None:
+def test_every_eval_case_of_the_repository_is_tested() -> None:
     names = {path.parent.name for path in (REPOSITORY / "evals").glob("*/case.yaml")}
 
     assert {case.name for case in CASES} == names and len(names) == 7
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_case_is_told_what_its_points_settle(case: Case, tmp_path: Path) -> None:
+def test_each_eval_case_is_shown_the_decision_of_its_past_sessions(
+    case: Case, tmp_path: Path
+) -> None:
     folder = REPOSITORY / "evals" / case.name
     (tmp_path / "home/cwd").mkdir(parents=True)
     past = Past(str(tmp_path / "home"), str(tmp_path / "home/cwd"))
@@ -191,7 +193,7 @@ def test_each_case_is_told_what_its_points_settle(case: Case, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_grader_passes_the_right_file_and_fails_the_wrong_one(case: Case) -> None:
+def test_each_grader_accepts_the_right_file_and_rejects_the_wrong_file(case: Case) -> None:
     found = graders(case)
 
     assert found and {grader.path for grader in found.values()} == {case.path}
@@ -199,7 +201,7 @@ def test_each_grader_passes_the_right_file_and_fails_the_wrong_one(case: Case) -
     assert [grader.passes(case.wrong) for grader in found.values()] == [False] * len(found)
 
 
-def test_memory_reaches_the_model_only_with_the_plugin_and_graders_judge_correctly(
+def test_an_eval_passes_with_the_plugin_and_fails_without_it(
     tmp_path: Path, marketplace: Path
 ) -> None:
     """The case has a grader of either kind: a form that must be there, and one that must not."""

@@ -75,7 +75,9 @@ def story(shared_home: Callable[[], Home]) -> Story:
     return Story(offered, preview, read, answers, status, answered(asked), accepted, told)
 
 
-def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(story: Story) -> None:
+def test_past_sessions_offered_on_the_first_day_can_be_read_into_memory_and_recalled(
+    story: Story,
+) -> None:
     assert story.offered == "/memory-fabric:learn"
     assert "30 sessions of Claude Code (26), Codex (4) since" in story.preview
     assert "/bin/memory-fabric learn --run reads them" in story.preview
@@ -85,7 +87,9 @@ def test_past_sessions_offered_on_the_first_day_can_be_read_and_recalled(story: 
     assert "memory has all 3" in story.status
 
 
-def test_the_skill_reads_past_sessions_in_and_asks_before_it_notes(story: Story) -> None:
+def test_the_learn_skill_needs_permission_to_read_past_sessions_and_to_store_notes(
+    story: Story,
+) -> None:
     known, run, price, condensed, _, noted = story.skill.answers
 
     assert "sessions of Claude Code (" in known and "none to read" in known
@@ -97,6 +101,6 @@ def test_the_skill_reads_past_sessions_in_and_asks_before_it_notes(story: Story)
     assert REFUSED in run and REFUSED in noted
 
 
-def test_a_rule_of_a_past_session_is_told_once_it_is_accepted(story: Story) -> None:
+def test_a_rule_found_in_a_past_session_is_shown_after_the_user_accepted_it(story: Story) -> None:
     assert story.accepted.startswith("Remembered: rule ")
     assert TYPED_RULE in story.told

@@ -56,11 +56,11 @@ def talk(tmp_path_factory: pytest.TempPathFactory, talkative: str) -> Result:
     return Home(tmp_path_factory.mktemp("machine") / "talk").session(script)
 
 
-def test_the_pinned_version_of_the_client_runs(empty_home: Home) -> None:
+def test_the_installed_client_has_the_pinned_version(empty_home: Home) -> None:
     assert empty_home.claude("--version").startswith(CLIENT_VERSION)
 
 
-def test_injected_text_is_attributed_to_the_event_of_its_hook(talk: Result) -> None:
+def test_injected_text_is_attributed_to_the_hook_event_that_injected_it(talk: Result) -> None:
     first = talk.main_texts[0]
 
     assert "context of SessionStart" in injected(first, "SessionStart")[0]
@@ -68,7 +68,9 @@ def test_injected_text_is_attributed_to_the_event_of_its_hook(talk: Result) -> N
     assert injected(first, "SubagentStart") == []
 
 
-def test_requests_are_distinguished_by_their_sender(talk: Result) -> None:
+def test_model_requests_of_the_session_a_subagent_and_a_compaction_are_distinguished(
+    talk: Result,
+) -> None:
     [subagent] = talk.requests("subagent")
     [summary] = talk.requests("compact")
 
@@ -87,7 +89,7 @@ def test_notices_are_shown_to_the_user_and_not_to_the_model(talk: Result) -> Non
     assert "notice of" not in talk.all_text
 
 
-def test_every_run_of_a_hook_is_reported(talk: Result) -> None:
+def test_every_hook_run_is_reported_with_its_exit_code(talk: Result) -> None:
     ran = [hook.event for hook in talk.hooks]
 
     assert set(ran) >= set(EVENTS)

@@ -105,14 +105,12 @@ def is_small(home: Home) -> None:
     assert {part for path in files for part in path.relative_to(installed).parts} & NEVER == set()
 
 
-def test_the_installed_package_is_small(installed_home: Home) -> None:
+def test_the_installed_package_stays_within_the_size_limit(installed_home: Home) -> None:
     """That its hooks answer: each test with a home that has the plugin."""
     is_small(installed_home)
 
 
-def test_a_package_installed_as_in_the_readme_is_small_and_its_hooks_answer(
-    empty_home: Home, host: str
-) -> None:
+def test_hooks_of_a_package_installed_as_in_the_readme_answer(empty_home: Home, host: str) -> None:
     home = empty_home
     [line] = re.findall(r"^claude (plugin marketplace add OWNER/REPO .*)$", README, re.MULTILINE)
 
@@ -126,7 +124,7 @@ def test_a_package_installed_as_in_the_readme_is_small_and_its_hooks_answer(
     assert home.log == ""
 
 
-def test_no_page_of_the_package_links_to_a_missing_file(packaged: Path) -> None:
+def test_no_markdown_page_of_the_package_links_to_a_missing_file(packaged: Path) -> None:
     dead = [
         (page.relative_to(packaged), target)
         for page in packaged.rglob("*.md")
@@ -137,7 +135,9 @@ def test_no_page_of_the_package_links_to_a_missing_file(packaged: Path) -> None:
     assert dead == []
 
 
-def test_a_second_package_replaces_the_first(packaged: Path, tmp_path: Path) -> None:
+def test_building_a_package_replaces_the_previous_package_in_the_folder(
+    packaged: Path, tmp_path: Path
+) -> None:
     first = tmp_path / "package"
     shutil.copytree(packaged, first)
     (first / "plugin/leftover.py").write_text("")
@@ -147,7 +147,7 @@ def test_a_second_package_replaces_the_first(packaged: Path, tmp_path: Path) -> 
     assert done.returncode == 0 and not (first / "plugin/leftover.py").exists()
 
 
-def test_a_folder_with_other_content_is_left_unchanged(tmp_path: Path) -> None:
+def test_building_a_package_into_a_folder_with_other_content_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear Ann")
 
     done = package(tmp_path)
@@ -157,7 +157,7 @@ def test_a_folder_with_other_content_is_left_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".", "..", "docs/package"])
-def test_the_checkout_itself_is_never_overwritten(place: str) -> None:
+def test_building_a_package_into_the_checkout_or_its_parent_folder_is_refused(place: str) -> None:
     done = package(REPOSITORY / place)
 
     assert done.returncode == 1 and "name another folder" in done.stderr

@@ -47,7 +47,9 @@ def test_the_client_stores_records_and_is_shown_those_of_memory_md(
     assert machine.log == ""
 
 
-def test_a_rule_refuses_a_write_to_its_file_once(machine: Machine, sessions: list[Session]) -> None:
+def test_a_rule_refuses_the_first_write_to_a_file_that_it_covers(
+    machine: Machine, sessions: list[Session]
+) -> None:
     _, refused, passed = sessions[1].requests[:3]
 
     assert "held this call back once" in json.dumps(refused) and STYLE in json.dumps(refused)

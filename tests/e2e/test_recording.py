@@ -34,7 +34,7 @@ def words_of(picture: Path) -> str:
 
 
 @pytest.mark.e2e
-def test_one_command_records_what_the_real_client_shows(tmp_path: Path) -> None:
+def test_the_recording_script_records_a_session_of_the_real_client(tmp_path: Path) -> None:
     made = tmp_path / "session.svg"
 
     done = subprocess.run(
@@ -56,7 +56,7 @@ def test_one_command_records_what_the_real_client_shows(tmp_path: Path) -> None:
     assert re.findall(NOTED, words_of(made)) != re.findall(NOTED, words_of(PICTURE))
 
 
-def test_the_recorded_picture_shows_real_output_and_no_scripted_text() -> None:
+def test_the_recorded_text_of_the_plugin_is_not_written_in_the_recording_scripts() -> None:
     sources = [REPOSITORY / "scripts/recording", *(REPOSITORY / "tests/e2e/recording").glob("*.py")]
     written = "\n".join(path.read_text("utf-8") for path in sources)
 
@@ -90,7 +90,9 @@ def test_an_unknown_argument_is_refused() -> None:
         ("\t\x1b[Sx", "    x"),
     ],
 )
-def test_the_screen_reproduces_the_output_of_a_program(written: str, shown: str) -> None:
+def test_the_simulated_screen_shows_the_output_of_a_program_as_a_terminal_does(
+    written: str, shown: str
+) -> None:
     for step in (1, len(written)):
         screen = Screen(5, 3)
         for start in range(0, len(written), step):
@@ -100,7 +102,7 @@ def test_the_screen_reproduces_the_output_of_a_program(written: str, shown: str)
         assert screen.unknown == []
 
 
-def test_the_screen_reports_unknown_control_sequences() -> None:
+def test_the_simulated_screen_reports_unknown_control_sequences() -> None:
     screen = Screen(5, 3)
 
     screen.feed("a\x1b[4Zb\x1bM")

@@ -40,7 +40,7 @@ def few_programs(tmp_path: Path) -> Path:
     return programs
 
 
-def test_preparing_a_checkout_without_a_package_index_fails_with_a_remedy(
+def test_the_prepare_script_fails_with_a_remedy_if_no_package_index_is_reachable(
     checkout: Path, few_programs: Path
 ) -> None:
     offline = {"PATH": str(few_programs), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
@@ -57,7 +57,9 @@ def test_preparing_a_checkout_without_a_package_index_fails_with_a_remedy(
     assert not (checkout / ".venv/prepared").exists()
 
 
-def test_checks_without_python_fail_with_a_remedy(checkout: Path, few_programs: Path) -> None:
+def test_the_test_script_fails_with_a_remedy_if_python_is_missing(
+    checkout: Path, few_programs: Path
+) -> None:
     done = subprocess.run(
         ["/bin/sh", checkout / "scripts/test"],
         env={"PATH": str(few_programs)},
