@@ -96,7 +96,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run_node(folder, "--input-type=module", "-e", SESSION, stdin=json.dumps(asked))
 
 
-def test_the_inspector_lists_our_tools_and_each_one_is_tested(answers: dict[str, Any]) -> None:
+def test_the_inspector_lists_all_our_tools_and_each_listed_tool_is_tested(
+    answers: dict[str, Any],
+) -> None:
     tools = answers["tools"]["tools"]
 
     assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS]

@@ -89,7 +89,7 @@ CHANGES = {
 
 @pytest.mark.behaviour("MEM-17a", "MEM-17b", "MEM-18a")
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=list(CHANGES))
-def test_the_same_calls_produce_the_same_file_on_both_servers(
+def test_the_same_calls_produce_the_same_file_with_our_and_the_reference_server(
     tmp_path: Path, changes: tuple[Step, ...]
 ) -> None:
     odd = (entity(name, name, kind=name) for name in ODD)
@@ -106,7 +106,7 @@ def test_the_same_calls_produce_the_same_file_on_both_servers(
 
 
 @pytest.mark.behaviour("MEM-17a", "MEM-17b", "MEM-17j")
-def test_a_missing_file_starts_an_empty_graph(tmp_path: Path) -> None:
+def test_a_missing_file_is_treated_as_an_empty_graph(tmp_path: Path) -> None:
     own, other = tmp_path / "own.jsonl", tmp_path / "other.jsonl"
     steps = (read(), create(*TEAM), relate(OWNS), read())
 
@@ -118,7 +118,7 @@ def test_a_missing_file_starts_an_empty_graph(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17b", "MEM-17i")
-def test_a_user_can_switch_from_the_reference_server_to_ours_and_back(tmp_path: Path) -> None:
+def test_a_file_can_be_used_by_the_reference_server_then_by_ours_and_back(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
 
     played(Reference(file), (create(ADA, API), relate(OWNS)))
@@ -153,7 +153,7 @@ def test_a_change_by_another_program_is_visible_to_the_next_call(tmp_path: Path)
 
 
 @pytest.mark.behaviour("MEM-17g", "MEM-17e")
-def test_a_new_file_is_updated_while_the_server_runs_and_only_its_user_may_read_it(
+def test_a_new_file_is_written_while_the_server_runs_and_readable_only_by_its_user(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "memory.jsonl"
@@ -172,7 +172,7 @@ def test_a_new_file_is_updated_while_the_server_runs_and_only_its_user_may_read_
 
 
 @pytest.mark.behaviour("MEM-17d")
-def test_invalid_lines_are_set_aside_and_the_others_are_served(tmp_path: Path) -> None:
+def test_invalid_lines_of_the_file_are_set_aside_and_valid_lines_are_served(tmp_path: Path) -> None:
     bad = (b'{"type":"entity","na', b"null", b"[1]", b"\xff\xfe", b'{"type":"entity"}', b'"x"')
     file = tmp_path / "memory.jsonl"
     file.write_bytes(b"\n".join((*lines(ADA), *bad, *lines(API, OWNS))))
@@ -201,7 +201,7 @@ def _unescaped(path: Path) -> str:
 
 
 @pytest.mark.behaviour("MEM-17d")
-def test_a_byte_order_mark_and_other_newlines_are_read(tmp_path: Path) -> None:
+def test_a_file_with_a_byte_order_mark_blank_lines_or_crlf_is_read(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     with ours_on(file) as ours, Reference(file) as theirs:
         ours.greet()
@@ -215,7 +215,9 @@ def test_a_byte_order_mark_and_other_newlines_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17e")
-def test_symlink_file_mode_and_unknown_records_are_preserved(tmp_path: Path) -> None:
+def test_writing_the_file_preserves_a_symlink_the_file_mode_and_unknown_records(
+    tmp_path: Path,
+) -> None:
     note = b'{"type":"note","text":"mine"}'
     for start in (ours_on, Reference):
         file = tmp_path / f"real-{start.__name__}.jsonl"
@@ -234,7 +236,7 @@ def test_symlink_file_mode_and_unknown_records_are_preserved(tmp_path: Path) -> 
 
 
 @pytest.mark.behaviour("MEM-17f")
-def test_the_graph_is_in_the_home_folder_if_the_variable_is_unset(tmp_path: Path) -> None:
+def test_the_graph_is_in_the_home_folder_if_no_file_path_is_configured(tmp_path: Path) -> None:
     played(Process(tmp_path / "home"), (create(ADA),))
 
     assert [path.name for path in (tmp_path / "home").rglob("*.db")] == ["graph.db"]
@@ -242,7 +244,7 @@ def test_the_graph_is_in_the_home_folder_if_the_variable_is_unset(tmp_path: Path
 
 
 @pytest.mark.behaviour("MEM-17h")
-def test_a_relative_path_is_resolved_against_the_project(tmp_path: Path) -> None:
+def test_a_relative_file_path_is_resolved_against_the_project_folder(tmp_path: Path) -> None:
     played(Process(tmp_path / "home", MEMORY_FILE_PATH="my memory.jsonl"), (create(ADA),))
 
     assert (tmp_path / "project" / "my memory.jsonl").read_bytes().splitlines() == lines(ADA)

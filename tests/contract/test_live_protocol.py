@@ -59,7 +59,9 @@ def called(side: Process, tool: str, arguments: dict[str, Any]) -> list[dict[str
 
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16f", "MEM-15e")
-def test_initialisation_declares_the_same_capabilities(ours: Process, theirs: Process) -> None:
+def test_our_server_declares_the_capabilities_of_the_reference_server(
+    ours: Process, theirs: Process
+) -> None:
     own, other = ours.greet(), theirs.greet()
 
     assert own["protocolVersion"] == other["protocolVersion"]
@@ -74,7 +76,9 @@ def test_initialisation_declares_the_same_capabilities(ours: Process, theirs: Pr
 
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16b", "MEM-19a")
-def test_the_resource_and_errors_equal_the_reference(ours: Process, theirs: Process) -> None:
+def test_the_graph_resource_and_errors_equal_those_of_the_reference_server(
+    ours: Process, theirs: Process
+) -> None:
     for side in (ours, theirs):
         side.greet()
         for step in (create(API), relate({**OWNS, "from": "api"})):
@@ -106,7 +110,7 @@ def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.behaviour("MEM-16c", "MEM-16e")
-def test_subscribers_are_notified_of_the_same_calls(ours: Process, theirs: Process) -> None:
+def test_both_servers_notify_subscribers_of_the_same_calls(ours: Process, theirs: Process) -> None:
     heard: list[list[Any]] = []
     for side in (ours, theirs):
         side.greet()
@@ -138,7 +142,9 @@ def test_subscribers_are_notified_of_the_same_calls(ours: Process, theirs: Proce
 
 
 @pytest.mark.behaviour("MEM-19b")
-def test_discovery_is_answered_by_both_servers(ours: Process, theirs: Process) -> None:
+def test_our_server_answers_discovery_and_the_reference_returns_an_error(
+    ours: Process, theirs: Process
+) -> None:
     about = "io.modelcontextprotocol/"
     envelope = {
         f"{about}protocolVersion": "2026-07-28",
@@ -154,7 +160,7 @@ def test_discovery_is_answered_by_both_servers(ours: Process, theirs: Process) -
 
 
 @pytest.mark.behaviour("MEM-12d")
-def test_invalid_params_are_refused_by_both_servers(ours: Process, theirs: Process) -> None:
+def test_invalid_parameters_are_refused_by_both_servers(ours: Process, theirs: Process) -> None:
     codes = []
     for side in (ours, theirs):
         side.greet()
@@ -174,7 +180,7 @@ def test_invalid_params_are_refused_by_both_servers(ours: Process, theirs: Proce
 
 
 @pytest.mark.behaviour("MEM-19e")
-def test_our_server_reports_invalid_messages_and_the_reference_ignores_them(
+def test_our_server_reports_invalid_messages_which_the_reference_server_ignores(
     ours: Process, theirs: Process
 ) -> None:
     rubbish = (b"{", b"null", b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]")
@@ -187,7 +193,7 @@ def test_our_server_reports_invalid_messages_and_the_reference_ignores_them(
 
 
 @pytest.mark.behaviour("MEM-19f")
-def test_before_initialisation_our_server_answers_only_ping_unlike_the_reference(
+def test_before_initialisation_our_server_refuses_to_list_tools_unlike_the_reference(
     ours: Process, theirs: Process
 ) -> None:
     for side in (ours, theirs):
@@ -211,7 +217,7 @@ def test_both_servers_exit_when_their_input_ends(ours: Process, theirs: Process)
 
 
 @pytest.mark.behaviour("MEM-19d")
-def test_interrupt_and_terminate_end_the_server_without_losing_acknowledged_writes(
+def test_sigint_and_sigterm_end_our_server_without_losing_acknowledged_writes(
     tmp_path: Path,
 ) -> None:
     with Process(tmp_path / "home") as side:
@@ -231,7 +237,7 @@ def test_interrupt_and_terminate_end_the_server_without_losing_acknowledged_writ
 
 
 @pytest.mark.behaviour("MEM-18d")
-def test_a_server_killed_during_a_write_loses_nothing_acknowledged(tmp_path: Path) -> None:
+def test_our_server_killed_while_writing_loses_no_acknowledged_write(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as side:
         side.greet()
         flood(side, FLOOD)
@@ -246,7 +252,9 @@ def test_a_server_killed_during_a_write_loses_nothing_acknowledged(tmp_path: Pat
 
 
 @pytest.mark.behaviour("MEM-18b", "MEM-20")
-def test_parallel_calls_to_our_server_lose_no_data(ours: Process, theirs: Process) -> None:
+def test_parallel_calls_lose_data_on_the_reference_server_but_not_on_ours(
+    ours: Process, theirs: Process
+) -> None:
     kept = []
     for side in (ours, theirs):
         side.greet()

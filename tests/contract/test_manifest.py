@@ -32,7 +32,7 @@ def test_every_section_of_the_contract_lists_behaviours() -> None:
     assert numbers == {f"MEM-{number:02d}" for number in range(1, LAST_NUMBER + 1)}
 
 
-def test_every_behaviour_is_complete() -> None:
+def test_every_behaviour_has_a_description_source_status_and_required_reason() -> None:
     for behaviour in behaviours().values():
         assert behaviour.what
         assert behaviour.source
@@ -40,11 +40,11 @@ def test_every_behaviour_is_complete() -> None:
         assert bool(behaviour.reason) == (behaviour.status != "kept"), behaviour.key
 
 
-def test_every_behaviour_has_a_test_and_every_marker_refers_to_a_behaviour() -> None:
+def test_every_behaviour_has_a_test_and_every_test_marker_refers_to_a_behaviour() -> None:
     assert set(marked()) == set(behaviours())
 
 
-def test_every_difference_from_the_reference_server_is_recorded() -> None:
+def test_every_tested_difference_from_the_reference_server_is_in_the_manifest() -> None:
     differing = {step.differs for story in STORIES for step in story.steps if step.differs}
 
     assert {behaviours()[key].status for key in differing} <= {"improved", "diverges"}
@@ -52,5 +52,5 @@ def test_every_difference_from_the_reference_server_is_recorded() -> None:
         assert {step.differs for step in story.steps if step.differs} <= set(story.behaviours)
 
 
-def test_the_page_is_generated_from_the_manifest() -> None:
+def test_the_contract_page_equals_the_one_generated_from_the_manifest() -> None:
     assert PAGE.read_text("utf-8") == page()
