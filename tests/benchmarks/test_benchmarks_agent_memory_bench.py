@@ -172,7 +172,7 @@ class Session:
         return start + self.told("UserPromptSubmit", prompt=task)
 
 
-def test_a_task_in_a_new_folder_gets_an_ingested_decision_once(
+def test_a_session_in_a_new_folder_is_shown_the_ingested_decision_once(
     arm: ArmSpec, tmp_path: Path
 ) -> None:
     place = sandbox(tmp_path / "work/task/s0/memory_fabric")
@@ -185,7 +185,7 @@ def test_a_task_in_a_new_folder_gets_an_ingested_decision_once(
 
 
 @pytest.mark.e2e
-def test_the_real_client_runs_the_benchmark_arm_and_sends_the_memory_to_its_model(
+def test_the_real_client_sends_the_ingested_decision_of_an_arm_to_its_model(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -204,7 +204,7 @@ def test_the_real_client_runs_the_benchmark_arm_and_sends_the_memory_to_its_mode
     assert (result.complaints, home.log) == ([], "")
 
 
-def test_the_report_counts_sessions_and_stored_records(ingested: IngestReport) -> None:
+def test_the_ingestion_report_counts_sessions_and_stored_records(ingested: IngestReport) -> None:
     assert (ingested.arm, ingested.namespace) == ("memory_fabric", NAMESPACE)
     assert (ingested.sessions_offered, ingested.items_stored) == (2, 1)
     assert (ingested.llm_input_tokens, ingested.llm_output_tokens) == (0, 0)
@@ -212,7 +212,7 @@ def test_the_report_counts_sessions_and_stored_records(ingested: IngestReport) -
     assert "hooks that ran out of time: 0" in ingested.notes
 
 
-def test_a_session_counts_if_its_start_recorded_injected_text_in_the_ledger(
+def test_a_session_is_admitted_if_its_start_hook_logged_injected_text(
     adapter: MemoryFabricAdapter, arm: ArmSpec, tmp_path: Path
 ) -> None:
     assert arm.config_dir is not None
@@ -229,7 +229,7 @@ def test_a_session_counts_if_its_start_recorded_injected_text_in_the_ledger(
     assert adapter.read_hook_ledger("another", arm.config_dir) == ()
 
 
-def test_a_session_does_not_count_if_its_start_injected_nothing(
+def test_a_session_is_not_admitted_if_its_start_hook_injected_nothing(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, tmp_path: Path
 ) -> None:
     adapter.ingest(of(corpus, MUNDANE), "mundane")
@@ -260,7 +260,7 @@ def test_benchmark_sessions_are_isolated_and_start_from_the_same_snapshot(
     assert "guest list" not in other and times(other) == 1
 
 
-def test_an_arm_consists_of_the_static_bundle_and_the_hooks_of_the_plugin(
+def test_a_benchmark_arm_has_only_the_system_prompt_file_and_the_hooks_of_the_plugin(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -274,7 +274,7 @@ def test_an_arm_consists_of_the_static_bundle_and_the_hooks_of_the_plugin(
     assert str(tmp_path) not in json.dumps(settings)
 
 
-def test_a_restored_snapshot_contains_the_ingested_sessions(
+def test_restoring_a_snapshot_undoes_later_ingestion(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, ingested: IngestReport, tmp_path: Path
 ) -> None:
     before = adapter.build(tmp_path / "one", NAMESPACE).config_dir_digest
@@ -288,7 +288,7 @@ def test_a_restored_snapshot_contains_the_ingested_sessions(
     assert before == after != other
 
 
-def test_a_corpus_that_differs_from_its_manifest_is_refused(
+def test_a_corpus_file_that_differs_from_its_manifest_is_refused_by_name(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest
 ) -> None:
     changed = dict.fromkeys(corpus.sessions, "0" * 64)
@@ -308,7 +308,7 @@ def test_a_file_without_a_valid_session_is_reported_by_name(tmp_path: Path, text
         feed.read_session(str(tmp_path), "p01.jsonl")
 
 
-def test_a_session_that_cannot_be_replayed_fails_the_ingestion_with_its_name(
+def test_ingestion_fails_with_the_name_of_a_session_that_cannot_be_replayed(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     (tmp_path / "p01.jsonl").write_text("not JSON\n", encoding="utf-8")
@@ -318,13 +318,13 @@ def test_a_session_that_cannot_be_replayed_fails_the_ingestion_with_its_name(
         adapter.ingest(CorpusManifest(tmp_path, {"p01.jsonl": digest}), "broken")
 
 
-def test_building_an_arm_before_ingestion_fails(
+def test_building_an_arm_before_anything_was_ingested_fails(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     with pytest.raises(FileNotFoundError, match="ingest into 'unknown' first"):
         adapter.build(tmp_path, "unknown")
 
 
-def test_a_folder_that_is_not_a_checkout_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_a_checkout_path_that_is_not_a_checkout_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="MEMORY_FABRIC_CHECKOUT"):
         MemoryFabricAdapter(tmp_path, tmp_path / "prompt.md", checkout=tmp_path)

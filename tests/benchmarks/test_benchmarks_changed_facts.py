@@ -16,17 +16,17 @@ OLD, NEW = f"- [note] {FACT.old}", f"- [note] {FACT.new}"
 MARKED = f"- [note · said before 1a2b3c4d] {FACT.old}"
 
 
-def test_there_are_enough_changed_and_added_facts_in_four_languages() -> None:
+def test_the_benchmark_has_enough_changed_and_added_facts_in_four_languages() -> None:
     assert len(CHANGED) >= 40
     assert len({one.language for one in CHANGED}) == 4
     assert len(set(ADDITIVE)) >= 100
 
 
-def test_no_pair_that_only_adds_a_fact_counts_as_a_change() -> None:
+def test_a_statement_that_only_adds_a_fact_is_not_detected_as_a_change() -> None:
     assert [pair for pair in ADDITIVE if is_changed(*map(sentences, pair))] == []
 
 
-def test_each_changed_pair_is_detected() -> None:
+def test_each_statement_that_changes_a_fact_is_detected_as_a_change() -> None:
     assert [one for one in CHANGED if not is_changed(sentences(one.old), sentences(one.new))] == []
 
 

@@ -84,7 +84,7 @@ def run(main: Callable[[Sequence[str]], int], *arguments: str) -> str:
     [("turn", ["a1", "a2"]), ("observation", ["oa1", "oa2"]), ("session", ["1", "2"])],
 )
 @pytest.mark.parametrize("path", ["hot", "warm"])
-def test_predictions_rank_the_documents_of_a_file(
+def test_predictions_rank_the_matching_document_of_each_question_first(
     file: Path, tmp_path: Path, unit: str, documents: list[str], path: str
 ) -> None:
     out = tmp_path / "predictions.jsonl"
@@ -101,7 +101,7 @@ def test_predictions_rank_the_documents_of_a_file(
     assert ("FTS5, whole sessions: R@5 100.0" in shown) == (unit == "session")
 
 
-def test_automatic_recall_in_the_benchmark_needs_only_the_standard_library(file: Path) -> None:
+def test_the_benchmark_of_automatic_recall_needs_only_the_standard_library(file: Path) -> None:
     without_packages = [sys.executable, "-S", str(FOLDER / "locomo.py")]
 
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_automatic_recall_in_the_benchmark_needs_only_the_standard_library(file:
     assert "hot path" in done.stdout
 
 
-def test_a_question_finds_only_sessions_before_its_own(
+def test_a_question_is_answered_only_from_sessions_before_its_own_session(
     tmp_path: Path,
 ) -> None:
     whole = conversation("a")
@@ -137,7 +137,7 @@ def test_a_question_finds_only_sessions_before_its_own(
     assert "without evidence (1): nothing is injected for 100.0 %" in shown
 
 
-def test_noise_is_measured_by_asking_the_memory_of_another_conversation(file: Path) -> None:
+def test_noise_is_measured_with_questions_about_another_conversation(file: Path) -> None:
     # Prompts are given no turns that they do not ask for.
     shown = run(locomo.main, "--data", str(file), "--noise", "--unit", "observation").splitlines()
 
@@ -146,7 +146,9 @@ def test_noise_is_measured_by_asking_the_memory_of_another_conversation(file: Pa
     assert "hold 100.0 % of the right ones" in shown[2]
 
 
-def test_the_table_has_a_row_for_each_baseline_and_for_each_omitted_signal(file: Path) -> None:
+def test_the_table_has_a_row_for_each_baseline_and_for_each_ranking_signal_left_out(
+    file: Path,
+) -> None:
     shown = run(locomo.main, "--data", str(file), "--table")
 
     names = [line[:34].strip() for line in shown.splitlines()[1:]]
@@ -154,7 +156,7 @@ def test_the_table_has_a_row_for_each_baseline_and_for_each_omitted_signal(file:
     assert {"without bm25", "without name", "without dedup", "without boost"} <= set(names)
 
 
-def test_pruning_is_measured_against_the_whole_index() -> None:
+def test_results_of_pruned_searches_are_compared_with_searches_of_the_whole_index() -> None:
     size = ("--rows", "400", "--questions", "40", "--as", "40000")
     shown = run(pruning.main, *size).splitlines()
 

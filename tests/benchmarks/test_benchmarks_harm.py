@@ -14,7 +14,7 @@ CASE = CASES[0]
 NEW, OLD = CASE.statement(CASE.new), CASE.statement(CASE.old)
 
 
-def test_each_set_has_forty_cases_on_different_subjects() -> None:
+def test_the_harm_benchmark_has_forty_cases_on_different_subjects() -> None:
     named = [thing for case in CASES for thing in (case.thing, case.adjacent, case.absent)]
 
     assert len(CASES) == 40
@@ -35,7 +35,7 @@ def test_each_set_has_forty_cases_on_different_subjects() -> None:
         ("contradictory", "", f"- [decision] {NEW}", (False, False)),
     ],
 )
-def test_injected_text_is_judged_as_expected(
+def test_injected_text_is_judged_as_right_wrong_or_neither(
     name: str, known: str, told: str, judged: tuple[bool, bool]
 ) -> None:
     assert harm._judged(name, CASE, known, told) == judged

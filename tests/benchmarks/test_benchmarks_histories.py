@@ -122,7 +122,9 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
     assert events == [*first, "SessionEnd", *second, "SessionEnd"]
 
 
-def test_items_to_judge_show_stored_and_injected_records_with_their_origin(replayed: Path) -> None:
+def test_items_to_judge_contain_stored_and_injected_records_with_their_origin(
+    replayed: Path,
+) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
 
     record = next(i for i in items if i["text"].startswith("note: The berths are stored in Post"))
@@ -140,7 +142,7 @@ def test_items_to_judge_show_stored_and_injected_records_with_their_origin(repla
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_a_prompt_without_injected_text_is_an_item_with_the_records_left_out(
+def test_a_prompt_without_injected_text_is_judged_with_the_records_not_yet_shown(
     data: Path, tmp_path: Path
 ) -> None:
     colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
@@ -172,7 +174,7 @@ def test_a_long_answer_is_shortened_around_the_judged_statement() -> None:
     assert len(cut) < 3100
 
 
-def test_items_to_judge_do_not_reveal_the_kind_of_run_they_come_from(replayed: Path) -> None:
+def test_items_to_judge_reveal_neither_source_nor_record_id(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
     keys = lines_of(replayed / "out" / "keys.jsonl")
     record = next(k for k in keys if k["kind"] == "record")["record"]
@@ -182,7 +184,9 @@ def test_items_to_judge_do_not_reveal_the_kind_of_run_they_come_from(replayed: P
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_items_of_two_replays_have_the_same_ids(data: Path, noted: Path, tmp_path: Path) -> None:
+def test_the_same_items_of_two_replays_have_the_same_ids(
+    data: Path, noted: Path, tmp_path: Path
+) -> None:
     ids = []
     for seed in (0, 7):
         run("--data", data, "--out", tmp_path, "--seed", seed, "--notes", noted)
@@ -192,7 +196,9 @@ def test_items_of_two_replays_have_the_same_ids(data: Path, noted: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_excerpts_come_only_from_eligible_sessions(data: Path, noted: Path, tmp_path: Path) -> None:
+def test_excerpts_of_conversations_come_only_from_eligible_sessions(
+    data: Path, noted: Path, tmp_path: Path
+) -> None:
     drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
     run("--data", data, "--out", tmp_path / "out", *drawn)
 
@@ -202,7 +208,7 @@ def test_excerpts_come_only_from_eligible_sessions(data: Path, noted: Path, tmp_
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_a_sample_of_each_kind_of_item_is_drawn_and_its_size_is_reported(
+def test_items_of_every_kind_are_sampled_and_the_sample_size_is_reported(
     data: Path, noted: Path, tmp_path: Path
 ) -> None:
     ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3, "--notes", noted)
@@ -216,7 +222,7 @@ def test_a_sample_of_each_kind_of_item_is_drawn_and_its_size_is_reported(
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
+def test_a_placeholder_in_a_note_is_replaced_by_the_id_shown_with_its_text(
     data: Path, tmp_path: Path
 ) -> None:
     dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
@@ -230,7 +236,9 @@ def test_a_placeholder_is_replaced_by_the_id_that_was_shown_with_its_text(
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_an_unknown_placeholder_is_an_error_with_its_line(data: Path, tmp_path: Path) -> None:
+def test_an_unknown_placeholder_in_a_note_is_reported_with_its_line(
+    data: Path, tmp_path: Path
+) -> None:
     notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
 
     lenient = run("--data", data, "--out", tmp_path / "out", "--notes", notes, "--lenient")
@@ -242,7 +250,7 @@ def test_an_unknown_placeholder_is_an_error_with_its_line(data: Path, tmp_path: 
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_notes_for_a_turn_that_does_not_exist_are_an_error(data: Path, tmp_path: Path) -> None:
+def test_notes_for_a_turn_that_does_not_exist_are_refused(data: Path, tmp_path: Path) -> None:
     notes = write(tmp_path / "notes.jsonl", note(MONDAY, 9, "Noted rule: Berths are numbered."))
 
     ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
@@ -297,7 +305,7 @@ def figures(shown: str) -> dict[str, str]:
     return {line[:44].strip(): line[44:] for line in shown.splitlines()[3:]}
 
 
-def test_figures_are_computed_as_shares_of_the_judged_items(tmp_path: Path) -> None:
+def test_figures_are_shares_of_the_judged_items_with_confidence_intervals(tmp_path: Path) -> None:
     verdicts = judged(tmp_path)
 
     shown = run("--out", tmp_path, "--verdicts", verdicts).stdout
@@ -315,7 +323,7 @@ def test_figures_are_computed_as_shares_of_the_judged_items(tmp_path: Path) -> N
     assert found["records replaced or dropped"] == "1"
 
 
-def test_figures_count_cues_quotations_relations_and_misleading_lines(tmp_path: Path) -> None:
+def test_figures_include_cues_quotations_relations_and_misleading_lines(tmp_path: Path) -> None:
     judged(tmp_path)
     about: dict[str, Any] = {"project": PROJECT, "drawn": True}
     keys: list[dict[str, Any]] = [
@@ -359,7 +367,7 @@ def test_figures_count_cues_quotations_relations_and_misleading_lines(tmp_path: 
         ("npm test", "en"),
     ],
 )
-def test_the_language_of_a_session_is_that_of_its_prompts(prompt: str, language: str) -> None:
+def test_the_language_of_a_session_is_detected_from_its_prompts(prompt: str, language: str) -> None:
     assert language_of({"turns": [{"prompt": prompt, "blocks": []}]}) == language
 
 
@@ -411,7 +419,7 @@ def test_figures_count_the_characters_of_protocol_cues_and_notes(tmp_path: Path)
     assert found["turns with a note"].startswith("0.50 (1 of 2")
 
 
-def test_a_verdict_invalid_for_its_kind_is_refused(tmp_path: Path) -> None:
+def test_a_verdict_that_is_invalid_for_its_kind_of_item_is_refused(tmp_path: Path) -> None:
     judged(tmp_path)
     verdicts = write(tmp_path / "wrong.jsonl", {"id": "i0", "verdict": "useful"})
 

@@ -55,7 +55,7 @@ def test_a_cue_is_not_counted_as_a_memory() -> None:
     ("words", "id_"),
     [("use npm", "1630ad9a"), ("  YARN is\nfaster", "277bd2e0"), ("If this changes", "1630ad9a")],
 )
-def test_text_resolves_to_the_id_before_it_on_the_same_line(words: str, id_: str) -> None:
+def test_a_text_resolves_to_the_id_that_precedes_it_on_the_same_line(words: str, id_: str) -> None:
     ids = told(BLOCK, CUE)
 
     assert ids.resolved(f"Dropped: {{id:{words}}}") == f"Dropped: {id_}"
@@ -85,14 +85,14 @@ def test_ids_in_a_note_are_replaced_by_the_text_shown_with_them() -> None:
     assert ids.resolved(shown) == note
 
 
-def test_the_outcome_of_notes_counts_neither_as_cue_nor_as_memory() -> None:
+def test_the_reported_outcome_of_notes_is_counted_neither_as_a_cue_nor_as_a_memory() -> None:
     fed = "Kept: 1630ad9a rule (user's words). Not the user's words: “note the lock file”."
 
     assert cues_of(fed) == ""
     assert memories_of(f"<memory-fabric>\n{fed}\n</memory-fabric>") == ""
 
 
-def test_only_ids_of_records_are_replaced() -> None:
+def test_only_known_record_ids_in_a_text_are_replaced() -> None:
     commit = "Fixed in deadbeef, see 1630ad9a"
 
     assert told(BLOCK).without(commit) == "Fixed in deadbeef, see id"

@@ -29,7 +29,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_every_command_is_measured_or_says_why_not(large: Any, tmp_path: Path) -> None:
+def test_every_command_is_either_measured_or_listed_as_left_out(large: Any, tmp_path: Path) -> None:
     commands = large.large_commands
     samples = commands.Samples(("r",) * 5, ("e",) * 5, "operation", "session")
 
@@ -41,7 +41,7 @@ def test_every_command_is_measured_or_says_why_not(large: Any, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("small", "large_s", "more"), [(0.3, 0.3, None), (0.3, 20.2, 200), (0.2, 2.2, 100)]
 )
-def test_growth_of_command_times_excludes_the_start_time_of_python(
+def test_the_growth_of_a_commands_run_time_excludes_the_start_of_python(
     large: Any, small: float, large_s: float, more: float | None
 ) -> None:
     found = large.growth(small, large_s, 0.2)
@@ -49,7 +49,9 @@ def test_growth_of_command_times_excludes_the_start_time_of_python(
     assert found == (more if more is None else pytest.approx(more))
 
 
-def test_a_measured_store_is_restored_unchanged(large: Any, tmp_path: Path) -> None:
+def test_a_store_changed_by_a_measurement_is_restored_afterwards(
+    large: Any, tmp_path: Path
+) -> None:
     store, kept = tmp_path / "store", tmp_path / "store.kept"
     store.mkdir()
     (store / "file").write_text("before")
@@ -62,7 +64,9 @@ def test_a_measured_store_is_restored_unchanged(large: Any, tmp_path: Path) -> N
     assert not kept.exists()
 
 
-def test_an_interrupted_run_is_rolled_back_before_the_next(large: Any, tmp_path: Path) -> None:
+def test_a_store_left_changed_by_an_interrupted_run_is_restored_before_the_next_run(
+    large: Any, tmp_path: Path
+) -> None:
     for name, text in (("store", "changed"), ("store.kept", "before")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(text)
@@ -73,7 +77,7 @@ def test_an_interrupted_run_is_rolled_back_before_the_next(large: Any, tmp_path:
     assert measured == "before"
 
 
-def test_a_small_run_reports_the_parts_of_the_database_and_each_command() -> None:
+def test_the_report_lists_the_parts_of_the_database_and_each_command() -> None:
     sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--no-hooks", "--json")
 
     done = subprocess.run(

@@ -11,7 +11,7 @@ import learn
 from past_sessions.transcripts import PROJECTS
 
 
-def test_past_sessions_are_completely_read_while_another_session_is_running(tmp_path: Path) -> None:
+def test_all_past_sessions_are_imported_while_another_session_is_running(tmp_path: Path) -> None:
     found = learn.measure(str(tmp_path), 12, 3)
 
     assert [one["name"] for one in found.made] == sorted(

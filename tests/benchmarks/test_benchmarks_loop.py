@@ -95,7 +95,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Played, lis
     played.replay.kill()
 
 
-def test_each_turn_shows_the_text_injected_because_of_notes_of_earlier_turns(
+def test_each_packet_shows_the_text_injected_because_of_notes_on_earlier_turns(
     told: tuple[Played, list[str]],
 ) -> None:
     _, (first, second, third, fourth, _) = told
@@ -107,7 +107,9 @@ def test_each_turn_shows_the_text_injected_because_of_notes_of_earlier_turns(
     assert "crane of" not in first + second
 
 
-def test_a_turn_without_an_answer_is_merged_with_the_next(told: tuple[Played, list[str]]) -> None:
+def test_a_turn_without_an_answer_is_merged_with_the_next_turn(
+    told: tuple[Played, list[str]],
+) -> None:
     _, (first, second, *_) = told
 
     assert "Show me the crane." not in first
@@ -115,7 +117,7 @@ def test_a_turn_without_an_answer_is_merged_with_the_next(told: tuple[Played, li
     assert second.index("Show me the crane.") < second.index("Go on, please.")
 
 
-def test_records_made_from_notes_become_items_to_judge(told: tuple[Played, list[str]]) -> None:
+def test_records_created_from_notes_become_items_to_judge(told: tuple[Played, list[str]]) -> None:
     played, packets = told
 
     records = [item["text"] for item in played.items("record")]
@@ -143,7 +145,9 @@ def test_the_exported_conversation_contains_no_injected_text_and_no_notes(
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_notes_of_a_loop_are_saved_for_a_later_replay(told: tuple[Played, list[str]]) -> None:
+def test_notes_submitted_in_a_loop_are_saved_and_can_be_replayed(
+    told: tuple[Played, list[str]],
+) -> None:
     played, _ = told
     notes = played.loop / FOLDER / "notes.jsonl"
 
@@ -158,7 +162,7 @@ def test_notes_of_a_loop_are_saved_for_a_later_replay(told: tuple[Played, list[s
     assert closed == [LETTER]
 
 
-def test_invalid_notes_are_refused_and_nothing_is_submitted(
+def test_an_invalid_submission_of_notes_is_refused_and_stores_nothing(
     tmp_path: Path,
 ) -> None:
     played = Played(tmp_path / "run")
@@ -176,7 +180,7 @@ def test_invalid_notes_are_refused_and_nothing_is_submitted(
     assert len(played.items("record")) == 1
 
 
-def test_a_packet_of_several_turns_accepts_notes_by_turn_number(
+def test_notes_for_a_packet_of_several_turns_must_give_the_turn_number(
     tmp_path: Path,
 ) -> None:
     played = Played(tmp_path / "run", "--turns", 3)

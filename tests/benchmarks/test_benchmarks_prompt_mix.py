@@ -12,7 +12,7 @@ from processes import quantile  # noqa: E402
 from workloads.prompt_forms import FORMS, MAX_CHARS, mix  # noqa: E402
 
 
-def test_each_form_of_prompt_has_its_share_and_the_seed_determines_the_prompts() -> None:
+def test_a_seed_determines_the_prompts_and_each_form_of_prompt_has_its_share() -> None:
     prompts = mix(300, entities=100)
 
     forms = [prompt.form for prompt in prompts]
@@ -21,7 +21,7 @@ def test_each_form_of_prompt_has_its_share_and_the_seed_determines_the_prompts()
     assert mix(300, seed="another", entities=100) != prompts
 
 
-def test_prompts_are_as_long_as_those_of_real_conversations() -> None:
+def test_generated_prompts_are_about_as_long_as_prompts_of_real_conversations() -> None:
     lengths = [len(prompt.text) for prompt in mix(600, entities=100)]
 
     assert 60 < quantile(lengths, 0.5) < 180
@@ -30,7 +30,7 @@ def test_prompts_are_as_long_as_those_of_real_conversations() -> None:
     assert max(lengths) <= MAX_CHARS
 
 
-def test_every_field_of_a_template_is_filled() -> None:
+def test_every_field_of_a_prompt_template_is_filled() -> None:
     texts = [prompt.text for prompt in mix(600, entities=100)]
 
     fields = ("{s}", "{t}", "{n}", "{fn}", "{file}", "{part}", "{name}", "{what}", "{err}")

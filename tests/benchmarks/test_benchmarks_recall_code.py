@@ -42,7 +42,7 @@ def by_id(known: Any) -> dict[str, Any]:
     return {memory.id: memory for memory in known.memories}
 
 
-def test_each_kind_has_the_requested_count_of_questions(known: Any) -> None:
+def test_each_kind_of_question_occurs_often_enough(known: Any) -> None:
     kinds = Counter(question.kind for question in known.questions)
 
     assert set(kinds) == set(importlib.import_module("workloads.recall_set").KINDS)
@@ -62,7 +62,7 @@ def test_every_project_has_enough_memories_to_make_ranking_matter(known: Any) ->
         assert len(known.asked("all", [project])) >= 15, project
 
 
-def test_names_are_unique_and_a_question_has_its_memories_in_its_own_project(
+def test_ids_are_unique_and_a_question_refers_only_to_memories_of_its_own_project(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     assert len(by_id) == len(known.memories)
@@ -73,7 +73,7 @@ def test_names_are_unique_and_a_question_has_its_memories_in_its_own_project(
             assert by_id[name].project == question.project, question.id
 
 
-def test_a_question_has_an_answer_exactly_if_its_kind_requires_one(
+def test_the_kind_of_a_question_determines_whether_it_has_an_answer(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     for question in known.questions:
@@ -89,7 +89,7 @@ def test_a_question_has_an_answer_exactly_if_its_kind_requires_one(
             assert by_id[name].project != question.project, question.id
 
 
-def test_the_newer_of_two_facts_is_the_answer_and_the_older_the_past_value(
+def test_the_newer_fact_is_the_answer_except_for_questions_about_the_past(
     known: Any, by_id: dict[str, Any]
 ) -> None:
     for memory in known.memories:
@@ -116,7 +116,7 @@ def test_misleading_memories_are_both_older_and_newer_than_the_answers(
     assert 0.3 < sum(older) / len(older) < 0.7
 
 
-def test_a_hash_selects_half_of_each_kind_of_question_as_held_out(known: Any) -> None:
+def test_half_of_each_kind_of_question_is_held_out_by_a_hash_of_the_id(known: Any) -> None:
     for kind in {question.kind for question in known.questions}:
         asked = [question for question in known.questions if question.kind == kind]
         asked.sort(key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
@@ -168,7 +168,7 @@ def test_recall_at_k_and_mrr_are_computed_over_answerable_questions_only(benchma
         ("x t", False, True),
     ],
 )
-def test_a_wrong_memory_counts_if_it_ranks_above_the_answer_or_replaces_it(
+def test_a_misleading_memory_counts_if_shown_before_or_instead_of_the_answer(
     benchmark: Any, pushed: str, is_given: bool, is_trapped: bool
 ) -> None:
     one = found(benchmark, "near_miss", "", pushed, gold=("g",), trap=("t",))
@@ -176,7 +176,7 @@ def test_a_wrong_memory_counts_if_it_ranks_above_the_answer_or_replaces_it(
     assert (one.is_given, one.is_trapped) == (is_given, is_trapped)
 
 
-def test_noise_is_measured_only_with_unanswerable_questions(benchmark: Any) -> None:
+def test_noise_is_measured_only_with_questions_that_have_no_answer(benchmark: Any) -> None:
     asked = [
         found(benchmark, "no_answer", "", "t", trap=("t",)),
         found(benchmark, "no_answer", "", ""),
@@ -192,7 +192,7 @@ def test_noise_is_measured_only_with_unanswerable_questions(benchmark: Any) -> N
 
 
 @pytest.mark.parametrize("ranker", ["substring", "keyword", "fts5", "porter"])
-def test_a_keyword_ranker_finds_a_known_word_and_returns_nothing_for_others(
+def test_a_baseline_ranker_finds_a_known_word_and_nothing_for_unknown_words(
     benchmark: Any, known: Any, ranker: str
 ) -> None:
     plain = benchmark.Plain(known.of("firmware"), ranker)
@@ -203,7 +203,7 @@ def test_a_keyword_ranker_finds_a_known_word_and_returns_nothing_for_others(
     assert plain.push("xyzzy frobnicate").ids == ()
 
 
-def test_the_product_answers_from_its_own_store(tmp_path: Path) -> None:
+def test_the_benchmark_command_ranks_exact_answers_of_the_product_first(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     command = [sys.executable, str(FOLDER / "recall_code.py"), "--projects", "shop", "cli"]
 
@@ -220,7 +220,7 @@ def test_the_product_answers_from_its_own_store(tmp_path: Path) -> None:
     assert names.count("") < 0.05 * len(names)
 
 
-def test_results_for_the_held_out_half_are_not_in_the_report(tmp_path: Path) -> None:
+def test_single_results_of_held_out_questions_are_not_in_the_report(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     command = [sys.executable, str(FOLDER / "recall_code.py"), "--baseline", "keyword"]
 
@@ -232,7 +232,7 @@ def test_results_for_the_held_out_half_are_not_in_the_report(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("wrong", [["--projects", "nobody"], ["--split", "none"]])
-def test_invalid_arguments_fail_with_a_message(wrong: list[str]) -> None:
+def test_an_invalid_argument_fails_with_a_message_that_quotes_it(wrong: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / "recall_code.py"), *wrong], capture_output=True, text=True
     )

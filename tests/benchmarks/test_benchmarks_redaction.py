@@ -26,7 +26,7 @@ OWN_FOLDERS = tuple(
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_each_kind_of_secret_has_sixty_samples_and_harmless_texts_are_more(half: str) -> None:
+def test_each_kind_of_secret_and_of_harmless_text_has_at_least_sixty_samples(half: str) -> None:
     planted, plain = redaction.samples(half), redaction.harmless(half)
 
     assert min(Counter(sample.kind for sample in planted).values()) >= 60
@@ -44,14 +44,14 @@ def test_the_tuning_half_and_the_held_out_half_share_no_form_of_secret() -> None
     assert not tune.keyed.keys() & held.keyed.keys()
 
 
-def test_planted_credentials_are_in_the_text_and_no_placeholder_is_left() -> None:
+def test_each_sample_contains_its_credentials_and_no_unfilled_placeholder() -> None:
     planted = redaction.samples(HELD)
 
     assert all(s.parts and all(part in s.text for part in s.parts) for s in planted)
     assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
 
 
-def test_harmless_texts_from_daily_work_have_many_distinct_forms() -> None:
+def test_samples_from_daily_work_share_few_forms_with_the_two_halves() -> None:
     planted, plain = redaction.samples(EVERYDAY, 2), redaction.harmless(EVERYDAY, 2)
     ours, others = _forms(SETS[EVERYDAY]), _forms(HALVES[TUNE]) | _forms(HALVES[HELD])
 
@@ -99,7 +99,7 @@ def test_a_credential_counts_as_missed_if_eight_of_its_characters_remain(
     assert redaction.is_found(redaction.Sample("a", (part,), ""), cleaned) is found
 
 
-def test_words_that_are_lost_with_the_credential_are_counted() -> None:
+def test_words_that_are_removed_together_with_a_credential_are_counted_as_over_redaction() -> None:
     sample = redaction.Sample("a", (LONG,), f"The word is {LONG}, and the build is green.")
 
     assert not redaction.is_over(sample, "The word is [redacted] and the build is green.")
@@ -113,7 +113,7 @@ def test_samples_of_the_held_out_half_are_never_shown(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
-def test_the_tables_list_every_kind_of_secret(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_tables_list_every_kind_of_secret(capsys: pytest.CaptureFixture[str]) -> None:
     assert redaction.main(["--half", TUNE, "--each", "1"]) == 0
 
     printed = capsys.readouterr().out

@@ -37,7 +37,7 @@ def compared(data: Path, checkout: Path, *arguments: str) -> subprocess.Complete
     )
 
 
-def test_a_checkout_gives_the_same_replies_as_itself(data: Path) -> None:
+def test_a_checkout_compared_with_itself_has_only_equal_replies(data: Path) -> None:
     done = compared(data, ROOT, "--way", "launcher")
 
     assert (done.returncode, done.stderr) == (0, "")

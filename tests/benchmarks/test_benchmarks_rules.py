@@ -55,11 +55,13 @@ DATA = {
         ("- Always start pier names with 's_'.", False),
     ],
 )
-def test_a_replaced_rule_counts_only_if_it_is_shown_as_current(line: str, current: bool) -> None:
+def test_a_replaced_rule_counts_as_shown_only_if_a_line_shows_it_as_current(
+    line: str, current: bool
+) -> None:
     assert is_told_as_current(f"Rules\n{line}", OLD, [NEW, OTHER]) is current
 
 
-def test_a_line_that_states_one_rule_does_not_count_for_a_similar_rule() -> None:
+def test_a_line_that_states_a_new_rule_does_not_count_for_the_similar_rule_it_replaced() -> None:
     told = "- Always use CamelCase for ship names."
 
     assert is_told(told, CASE)
@@ -79,7 +81,7 @@ def test_a_line_about_something_else_does_not_count_as_the_rule(line: str, rule:
     assert not is_told(line, rule)
 
 
-def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
+def test_a_generated_note_quotes_the_sentence_of_the_prompt_that_states_the_rule() -> None:
     prompt = prompts_of(FIRST, "Ines")[1]
 
     line = note(OLD, prompt, "1630ad9a")
@@ -90,7 +92,7 @@ def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_runs_with_and_without_notes_report_which_rules_a_new_session_gets(
+def test_runs_with_and_without_notes_report_which_rules_a_new_session_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "rules.json"

@@ -23,19 +23,21 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_texts_are_distinct_even_beyond_the_known_sentences(module: Any) -> None:
+def test_generated_texts_are_distinct_even_if_more_are_requested_than_known_sentences(
+    module: Any,
+) -> None:
     prose = module("workloads.prose")
     number = len(prose.sentences()) + 100
     assert len(set(prose.texts(number))) == number
 
 
-def test_texts_are_divided_among_entities_with_ten_observations_each(module: Any) -> None:
+def test_generated_texts_are_divided_among_entities_with_ten_observations_each(module: Any) -> None:
     found = list(module("workloads.prose").entities(95))
     assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
     assert len({one["name"] for one in found}) == len(found)
 
 
-def test_questions_are_sentences_determined_by_the_seed(module: Any) -> None:
+def test_the_seed_determines_distinct_questions_of_a_limited_length(module: Any) -> None:
     prose = module("workloads.prose")
     asked = prose.questions(200, 1)
     assert all(prose.MIN_WORDS <= len(one.split()) <= prose.MAX_ASKED_WORDS for one in asked)
@@ -44,7 +46,7 @@ def test_questions_are_sentences_determined_by_the_seed(module: Any) -> None:
     assert not set(prose.questions(200, 2)) & set(asked)
 
 
-def test_evenly_spread_questions_are_sent_one_by_one_and_bursts_all_at_once(module: Any) -> None:
+def test_questions_are_sent_at_even_intervals_or_in_bursts_of_all_clients(module: Any) -> None:
     serve = module("serve")
     evenly = [serve.EVENLY.at_s(number) for number in range(3)]
     together = [serve.BURSTS.at_s(number) for number in range(2 * serve.BURSTS.clients)]

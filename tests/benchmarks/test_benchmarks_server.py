@@ -61,7 +61,7 @@ def test_a_budget_is_exceeded_if_our_server_is_too_slow_or_too_large(
 
 
 @pytest.mark.parametrize(("large", "is_broken"), [(99, False), (101, True)])
-def test_a_search_may_take_ten_times_longer_at_100k_than_at_10k(
+def test_a_search_of_100k_entities_may_take_at_most_ten_times_as_long_as_of_10k(
     server: Any, large: float, is_broken: bool
 ) -> None:
     rows = [
@@ -72,7 +72,7 @@ def test_a_search_may_take_ten_times_longer_at_100k_than_at_10k(
     assert bool(list(server.broken_budgets(rows))) == is_broken
 
 
-def test_the_graph_is_deterministic_and_contains_the_search_terms(server: Any) -> None:
+def test_the_generated_graph_is_deterministic_and_contains_every_search_term(server: Any) -> None:
     graph, again = server.Graph(500), server.Graph(500)
 
     assert graph.entities == again.entities
@@ -87,7 +87,7 @@ def test_the_graph_is_deterministic_and_contains_the_search_terms(server: Any) -
     assert min(holding) >= 1
 
 
-def test_entities_created_by_a_measured_call_are_deleted_again(server: Any) -> None:
+def test_changes_made_by_a_measured_call_are_undone_by_a_deletion(server: Any) -> None:
     writes = server.Graph(20).writes()
 
     created = writes["create_entities, 50"]()
@@ -101,7 +101,7 @@ def test_entities_created_by_a_measured_call_are_deleted_again(server: Any) -> N
     assert server.undone(("read_graph", {})) is None
 
 
-def test_both_servers_are_measured_in_one_run() -> None:
+def test_our_server_and_the_reference_server_are_measured_in_one_run() -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / "server.py"), *SMALL], capture_output=True, text=True
     )

@@ -37,7 +37,7 @@ def played(seed: int) -> Year:
     return year
 
 
-def test_a_small_soak_reports_its_checks_and_writes_a_row_for_each_month(tmp_path: Path) -> None:
+def test_a_small_soak_run_passes_and_writes_a_row_for_each_month(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
     words = ["--sessions", "20", "--probes", "0", "--out", str(out), "--keep", str(tmp_path / "m")]
 
@@ -74,13 +74,13 @@ def test_a_small_soak_reports_its_checks_and_writes_a_row_for_each_month(tmp_pat
         (statement(ended="replaced"), f"- [note · said before 5e6f7a8b] {TEXT}", "marked"),
     ],
 )
-def test_an_injected_line_is_false_if_its_statement_no_longer_holds_and_is_unmarked(
+def test_an_injected_line_is_false_if_its_statement_was_replaced_and_it_has_no_mark(
     said: Statement | None, line: str, expected: str
 ) -> None:
     assert soak.verdict(said, line) == expected
 
 
-def test_an_injected_line_belongs_to_the_longest_statement_that_it_contains() -> None:
+def test_an_injected_line_is_attributed_to_the_longest_statement_that_it_contains() -> None:
     short, long = statement("The limit is 3"), statement("The limit is 30")
     quoted = Statement("ines/boats", "rule", "Ask first", USER, 1.0, quotation="Ask me before that")
 
@@ -107,7 +107,7 @@ def test_a_statement_is_replaced_by_a_later_statement_about_the_same_subject() -
         assert new.since_s == old.until_s and not old.holds
 
 
-def test_ids_differ_in_a_replay_of_any_length(tmp_path: Path) -> None:
+def test_generated_ids_differ_even_in_a_very_long_replay(tmp_path: Path) -> None:
     clock, drawn = Clock(str(tmp_path / "clock"), 0.0), []
     for _ in range(1000 * len(THOUSANDS) + 100):
         drawn += [clock.draw(4) for _ in range(2)]

@@ -11,7 +11,7 @@ import soak_curves
 MONTHS = json.loads(Path(soak_curves.FIGURES).read_text("utf-8"))["months"]
 
 
-def test_the_picture_in_the_docs_shows_the_published_figures() -> None:
+def test_the_curves_in_the_documentation_are_drawn_from_the_published_figures() -> None:
     assert Path(soak_curves.PICTURE).read_text("utf-8") == soak_curves.drawn(MONTHS)
 
 

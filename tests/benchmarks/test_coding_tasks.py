@@ -79,24 +79,26 @@ def hidden_tests_pass(task: str, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "solution.patch") for task in IDS])
-def test_hidden_tests_accept_the_solution(task: str, solved: Path) -> None:
+def test_hidden_tests_accept_the_reference_solution_of_each_task(task: str, solved: Path) -> None:
     assert hidden_tests_pass(task, solved)
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "naive.patch") for task in IDS])
-def test_hidden_tests_accept_the_naive_solution_only_without_a_recorded_fact(
+def test_hidden_tests_accept_a_naive_solution_only_if_the_task_has_no_recorded_fact(
     task: str, solved: Path
 ) -> None:
     assert hidden_tests_pass(task, solved) == (read(task)["stratum"] == "absent")
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "old.patch") for task in WITH_OLD])
-def test_hidden_tests_reject_a_solution_based_on_the_outdated_fact(task: str, solved: Path) -> None:
+def test_hidden_tests_reject_a_solution_that_follows_the_outdated_fact(
+    task: str, solved: Path
+) -> None:
     assert not hidden_tests_pass(task, solved)
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, None) for task in IDS])
-def test_hidden_tests_reject_the_unsolved_repository(task: str, solved: Path) -> None:
+def test_hidden_tests_reject_the_repository_without_a_solution(task: str, solved: Path) -> None:
     runs = [
         subprocess.run([sys.executable, *argv[1:]], cwd=solved, capture_output=True, timeout=60)
         for argv in read(task)["commands"]
@@ -105,7 +107,7 @@ def test_hidden_tests_reject_the_unsolved_repository(task: str, solved: Path) ->
     assert any(done.returncode for done in runs)
 
 
-def test_each_category_has_five_tasks_and_each_repository_has_ten() -> None:
+def test_each_category_has_five_tasks_and_each_repository_has_ten_tasks() -> None:
     tasks = [read(task) for task in IDS]
 
     assert Counter(task["stratum"] for task in tasks) == dict.fromkeys(STRATA, 5)
@@ -138,7 +140,7 @@ def test_facts_outdated_facts_and_conversation_match_the_category_of_the_task(ta
 
 
 @pytest.mark.parametrize("task", WITH_OLD)
-def test_a_conversation_ends_with_the_user_rephrasing_the_fact(task: str) -> None:
+def test_the_conversation_of_a_task_ends_with_the_user_paraphrasing_the_fact(task: str) -> None:
     data = read(task)
     turns = data["conversation"]
 
@@ -151,7 +153,7 @@ def test_a_conversation_ends_with_the_user_rephrasing_the_fact(task: str) -> Non
 
 
 @pytest.mark.parametrize("task", IDS)
-def test_patches_stay_within_the_allowed_paths(task: str) -> None:
+def test_patches_of_a_task_change_only_its_allowed_paths(task: str) -> None:
     allowed = tuple(read(task)["allowed_paths"])
 
     for patch in (TASKS / task).glob("*.patch"):
@@ -160,7 +162,7 @@ def test_patches_stay_within_the_allowed_paths(task: str) -> None:
         assert all(path.startswith(allowed) for path in touched)
 
 
-def test_each_repository_has_thirty_other_plausible_notes() -> None:
+def test_each_repository_has_thirty_unrelated_notes() -> None:
     notes = tomllib.loads((TASKS.parent / "notes.toml").read_text("utf-8"))
 
     names = [*repositories(), "memory-demo"]
@@ -171,7 +173,7 @@ def test_each_repository_has_thirty_other_plausible_notes() -> None:
 
 
 @pytest.mark.usefixtures("no_index")
-def test_an_unreachable_index_is_reported_with_a_remedy(tmp_path: Path) -> None:
+def test_an_unreachable_package_index_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotFetched, match=r"could not download humanize .* check the network"):
         fetch("humanize", tmp_path)
 
@@ -179,7 +181,7 @@ def test_an_unreachable_index_is_reported_with_a_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_index")
-def test_an_archive_with_another_hash_is_refused(
+def test_a_downloaded_archive_with_an_unexpected_hash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links = tmp_path / "links"

@@ -17,14 +17,14 @@ from coding_tasks.sets import STRATA, Note, own
 LEARN = [task for task in own() if task.half == "learn"]
 
 
-def test_each_category_of_tasks_is_in_both_halves() -> None:
+def test_both_halves_of_the_experiment_have_tasks_of_each_category() -> None:
     halves = {(task.stratum, task.half) for task in own()}
 
     assert halves == {(stratum, half) for stratum in STRATA for half in ("learn", "held")}
 
 
 @pytest.mark.parametrize("plan", [experiment.PILOT, experiment.HELD])
-def test_each_task_is_solved_once_per_arm_and_no_solver_gets_a_task_twice(
+def test_each_task_has_its_planned_runs_per_arm_and_no_solver_gets_a_task_twice(
     plan: dict[str, int],
 ) -> None:
     tasks = own()
@@ -38,7 +38,7 @@ def test_each_task_is_solved_once_per_arm_and_no_solver_gets_a_task_twice(
     assert all(len(cells) <= experiment.BATCH for cells in solvers)
 
 
-def test_a_solver_of_the_arm_with_all_facts_gets_tasks_of_no_other_arm() -> None:
+def test_a_solver_with_tasks_of_the_claude_md_arm_gets_tasks_of_no_other_arm() -> None:
     solvers = list(experiment._square(own(), experiment.HELD, seed=3))
 
     mixed = [{arm for _, arm, _ in cells} for cells in solvers]
@@ -58,11 +58,11 @@ def test_a_changed_fact_is_shown_without_the_fact_it_replaced(tmp_path: Path) ->
     assert others[0].text.rstrip(".") in text
 
 
-def test_the_placebo_has_the_requested_count_of_words() -> None:
+def test_the_placebo_text_has_the_requested_number_of_words() -> None:
     assert [len(arms.placebo(count).split()) for count in (1, 70, 500)] == [1, 70, 500]
 
 
-def test_an_arm_that_passes_whenever_the_other_fails_is_better_in_every_task() -> None:
+def test_an_arm_that_passes_whenever_the_other_fails_has_a_difference_of_one() -> None:
     solves = [
         Solve(f"task {number}", "present", arm, 0, arm == "memory")
         for number in range(6)
@@ -74,7 +74,7 @@ def test_an_arm_that_passes_whenever_the_other_fails_is_better_in_every_task() -
     assert row == scoring.Contrast(1.0, 1.0, 1.0, 6, 0, 6, 2 / 2**6)
 
 
-def test_equal_arms_show_no_difference() -> None:
+def test_arms_with_equal_results_show_no_difference() -> None:
     solves = [
         Solve(f"task {number}", "absent", arm, 0, number % 2 == 0)
         for number in range(6)
