@@ -42,7 +42,7 @@ def by_id(known: Any) -> dict[str, Any]:
     return {memory.id: memory for memory in known.memories}
 
 
-def test_each_kind_of_question_occurs_often_enough(known: Any) -> None:
+def test_the_benchmark_has_enough_questions_of_each_kind(known: Any) -> None:
     kinds = Counter(question.kind for question in known.questions)
 
     assert set(kinds) == set(importlib.import_module("workloads.recall_set").KINDS)

@@ -72,7 +72,7 @@ def test_the_samples_of_secrets_are_deterministic() -> None:
     assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
 
 
-def test_without_redaction_nothing_is_found_and_deleting_all_text_over_redacts() -> None:
+def test_redacting_nothing_finds_no_secret_and_deleting_everything_is_over_redaction() -> None:
     nothing = redaction.measured(list, HELD, 1)
     everything = redaction.measured(lambda texts: ["" for _ in texts], HELD, 1)
 
@@ -120,7 +120,7 @@ def test_the_printed_tables_list_every_kind_of_secret(capsys: pytest.CaptureFixt
     assert all(kind in printed for kind in redaction.kinds(TUNE))
 
 
-def test_ordinary_texts_are_deterministic_and_counted(
+def test_the_choice_of_ordinary_texts_is_deterministic_and_their_number_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordinary, "FOLDERS", OWN_FOLDERS)

@@ -87,7 +87,9 @@ def test_the_result_of_a_failing_command_comes_with_the_known_fix(story: Story) 
     assert FIX in line and line.startswith("- [fix · ")
 
 
-def test_a_different_failure_or_a_project_without_fixes_gets_no_fix(story: Story) -> None:
+def test_no_fix_is_shown_for_a_different_failure_or_in_a_project_without_fixes(
+    story: Story,
+) -> None:
     assert told(story.other) == []
     assert not any("about this failure" in block for block in blocks(story.before.all_text))
 

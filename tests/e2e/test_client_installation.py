@@ -52,7 +52,7 @@ def recalled(home: Home) -> bool:
     return any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_the_client_validates_the_plugin_for_the_plugin_directory_without_complaint(
+def test_the_client_finds_no_fault_when_validating_the_plugin_for_its_directory(
     empty_home: Home, marketplace: Path
 ) -> None:
     said = empty_home.claude(

@@ -263,7 +263,7 @@ def test_the_request_of_a_typed_skill_is_not_stored_as_a_memory(unasked: Unasked
     assert not any("Solr" in turn or "Ask the memory" in turn for turn in kept.turns)
 
 
-def test_the_three_skills_are_offered_with_a_description_of_their_use(unasked: Unasked) -> None:
+def test_the_model_is_offered_the_three_skills_with_their_descriptions(unasked: Unasked) -> None:
     first = unasked.parts["memory"].texts[0]
 
     for name in ("memory", "remember", "memory-fabric"):
@@ -316,7 +316,7 @@ def test_contradictory_options_and_an_empty_text_of_a_skill_are_refused(typed: T
     assert typed.told["contradiction"] == typed.told["forget"]
 
 
-def test_a_stored_failure_reports_its_missing_lesson_and_a_contradicting_record(
+def test_storing_a_failure_reports_a_missing_lesson_and_a_contradicting_record(
     typed: Typed,
 ) -> None:
     _, failed, completed = typed.parts["failure"].answers

@@ -161,7 +161,7 @@ def test_every_command_in_the_readme_is_tested() -> None:
     assert {command for command, _, _ in WALK} | {LINK, LEAVE, SERVE, SEMANTIC} | TEAM == NAMED
 
 
-def test_the_commands_of_the_readme_work_in_their_order(newcomer: Newcomer) -> None:
+def test_the_commands_of_the_readme_work_in_the_given_order(newcomer: Newcomer) -> None:
     home = newcomer.home
     _demo, install, prove, _checks = BOXES
 

@@ -195,7 +195,9 @@ def test_a_run_of_a_required_command_satisfies_the_rule_unless_the_run_visibly_f
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_only_the_last_run_of_a_required_command_decides(session: Session) -> None:
+def test_only_the_last_run_of_a_required_command_decides_whether_a_rule_is_satisfied(
+    session: Session,
+) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     session.ran("pytest -q -n 2", FAILED, is_error=True)

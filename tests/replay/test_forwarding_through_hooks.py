@@ -141,7 +141,9 @@ def test_the_forwarding_key_appears_in_no_file_and_no_command_line(hooks: HookRu
     assert [p for p in hooks.folder.rglob("*") if SECRET.encode() in content(p)] == []
 
 
-def test_two_installations_that_get_the_same_stop_event_forward_it_once(hooks: HookRunner) -> None:
+def test_a_stop_event_that_two_installations_receive_is_forwarded_only_once(
+    hooks: HookRunner,
+) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver() as receiver:
         for _ in range(2):

@@ -59,7 +59,7 @@ def of_second(tmp_path: Path, *steps: Step, first: Sequence[Step] = FIRST) -> di
     return cases(newest)
 
 
-def test_worth_counts_the_outcomes_of_each_week_separately(tmp_path: Path) -> None:
+def test_the_worth_command_counts_the_outcomes_of_each_week_separately(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play(STORY)
         answer = worth(replay)
@@ -80,7 +80,7 @@ def test_worth_counts_the_outcomes_of_each_week_separately(tmp_path: Path) -> No
     assert costs == [pytest.approx(week["tokens"] * 8e-6, abs=8e-6) for week in answer["weeks"]]
 
 
-def test_worth_leaves_out_weeks_before_the_requested_period(tmp_path: Path) -> None:
+def test_the_worth_command_leaves_out_weeks_before_the_requested_period(tmp_path: Path) -> None:
     with Replay(Path(os.path.realpath(tmp_path)), in_process) as replay:
         replay.play([*FIRST, *SECOND, *THIRD])
         answer = worth(replay, "--days", "3")
@@ -88,7 +88,7 @@ def test_worth_leaves_out_weeks_before_the_requested_period(tmp_path: Path) -> N
     assert [week["week"] for week in answer["weeks"]] == ["2026-03-16"]
 
 
-def test_outcomes_of_memories_are_not_judged_before_the_turn_ends(tmp_path: Path) -> None:
+def test_the_outcome_of_a_shown_memory_is_not_judged_before_the_turn_ends(tmp_path: Path) -> None:
     assert of_second(tmp_path, *call("b1", "Bash", INSTALL)) == {}
 
 

@@ -421,7 +421,7 @@ def test_environment_variables_of_the_hook_override_those_of_the_server(
     assert len(trusts) == 2 and sorted(trusts)[0] == [("assistant",)]
 
 
-def test_the_server_sees_records_written_by_another_process_at_once(
+def test_the_server_immediately_sees_records_written_by_another_process(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     hooks.say("Thanks.")
@@ -541,7 +541,9 @@ def test_many_simultaneous_hooks_are_all_answered_and_stored(hooks: HookRunner) 
     assert set(server.ways()[:24]) <= {"W", "B", "S"} and "W" in server.ways()
 
 
-def test_many_events_leak_no_memory_or_files(hooks: HookRunner, server: LiveServer) -> None:
+def test_handling_many_events_leaks_neither_memory_nor_open_files(
+    hooks: HookRunner, server: LiveServer
+) -> None:
     def state() -> tuple[int, int]:
         status = Path(f"/proc/{server.pid}/statm").read_text().split()
         return int(status[1]) * 4096, len(list(Path(f"/proc/{server.pid}/fd").iterdir()))

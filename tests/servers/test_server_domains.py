@@ -97,7 +97,7 @@ def observations(result: dict[str, Any]) -> dict[str, list[str]]:
     return {e["name"]: e["observations"] for e in result["structuredContent"]["entities"]}
 
 
-def test_entries_of_an_agent_are_stored_with_its_type_and_domain(calls: Calls) -> None:
+def test_entries_are_stored_with_the_type_and_domain_of_the_calling_agent(calls: Calls) -> None:
     for agent, name in ((LEGAL, "law"), (CRITIC, "code"), (POET, "verse"), ("", "plain")):
         calls.by(agent, "create_entities", entities=[entity(name, f"{name} is good")])
 

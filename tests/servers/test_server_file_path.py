@@ -234,7 +234,9 @@ def test_invalid_lines_are_reported_on_standard_error_and_valid_lines_are_served
     assert "line 2 (it is not an object), line 3 (it is not JSON)" in said
 
 
-def test_every_call_fails_if_the_path_is_not_a_file(tmp_path: Path, path: Path) -> None:
+def test_every_tool_call_fails_if_the_configured_file_path_is_not_a_file(
+    tmp_path: Path, path: Path
+) -> None:
     path.mkdir(parents=True)
     with serve(tmp_path, path) as server:
         refused = [server.call("read_graph", {}) for _ in range(2)]

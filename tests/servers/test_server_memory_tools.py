@@ -135,7 +135,7 @@ def test_remember_stores_the_given_type_scope_domain_and_pin(tmp_path: Path) -> 
     assert (home / "user.db").exists()
 
 
-def test_remember_accepts_the_same_fields_as_a_note_in_an_answer(tmp_path: Path) -> None:
+def test_remember_accepts_the_fields_of_the_note_protocol(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:

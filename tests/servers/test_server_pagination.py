@@ -211,7 +211,7 @@ def test_parsing_a_cursor_returns_the_position_it_was_made_from() -> None:
     assert start_of("") == Start()
 
 
-def test_the_estimated_size_of_a_graph_matches_its_json() -> None:
+def test_the_estimated_size_of_a_graph_matches_the_length_of_its_json() -> None:
     import orjson
 
     from memory_fabric.models import Entity, Graph

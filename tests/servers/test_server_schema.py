@@ -137,7 +137,7 @@ def test_the_instructions_say_when_to_recall_and_the_remember_tool_says_when_to_
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_client_of_either_protocol_lists_the_tools_and_gets_the_instructions(
+def test_clients_of_both_protocol_versions_list_the_tools_and_get_the_instructions(
     tmp_path: Path, mode: str
 ) -> None:
     async def story() -> None:

@@ -104,7 +104,9 @@ def test_an_entity_whose_name_is_a_variant_of_a_known_name_is_created_and_report
 
 
 @pytest.mark.behaviour("MEM-01c", "MEM-01d", "MEM-02b")
-def test_duplicate_entities_within_one_call_are_stored_once(tmp_path: Path) -> None:
+def test_duplicate_entities_observations_and_relations_of_a_call_are_stored_once(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("a", "x", "x"), entity("a", "x"))
@@ -296,7 +298,7 @@ def test_search_matches_parts_of_names_whole_identifiers_and_non_latin_scripts(
 
 
 @pytest.mark.behaviour("MEM-11a", "MEM-11b", "MEM-11c", "MEM-11d")
-def test_mem_11_an_entity_name_is_stored_and_returned_unchanged(tmp_path: Path) -> None:
+def test_mem_11_any_entity_name_is_stored_and_returned_unchanged(tmp_path: Path) -> None:
     odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
 
     async def story() -> None:

@@ -86,7 +86,7 @@ def test_filters_survive_a_reload(open_page: Opener) -> None:
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
 
 
-def test_a_filter_value_named_like_an_object_property_gets_an_ordinary_chip(
+def test_a_filter_value_named_like_a_javascript_property_gets_an_ordinary_chip(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph?trust=constructor&trust=toString")

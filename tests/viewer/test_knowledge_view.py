@@ -149,7 +149,7 @@ def test_a_long_list_is_completed_automatically_in_order_of_time(open_page: Open
     assert page.locator(".known").evaluate("list => list.style.minHeight") == ""
 
 
-def test_an_empty_knowledge_view_explains_how_to_fill_it(open_page: Opener) -> None:
+def test_an_empty_knowledge_view_says_that_nothing_is_remembered_yet(open_page: Opener) -> None:
     page = open_page(Pictured().made(), "#/knowledge")
 
     expect(page.locator(".nothing h1")).to_have_text("Nothing is remembered of shop yet")

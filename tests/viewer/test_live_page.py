@@ -201,7 +201,7 @@ def test_the_live_page_fetches_and_draws_the_graph(open_page: Opener, server: Ca
     assert [path for path, _ in server.asked] == ["/", "/api/picture", "/api/projects"]
 
 
-def test_a_search_is_answered_by_recall_with_its_explanation(
+def test_a_search_on_a_live_page_shows_the_hits_and_the_explanation_of_recall(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/search?q=pagination %26 more")
@@ -257,7 +257,9 @@ def test_a_live_search_without_a_hit_links_to_the_knowledge_view(
     expect(page.locator("#main h1")).to_have_text("What shop knows")
 
 
-def test_an_entity_page_requests_its_history(open_page: Opener, server: Canned) -> None:
+def test_the_page_of_an_entity_requests_the_history_of_that_entity(
+    open_page: Opener, server: Canned
+) -> None:
     page = open_page.visit(server.address + "#/entity/cursor-pagination")
 
     expect(page.locator("#history li")).to_have_text(
@@ -268,7 +270,9 @@ def test_an_entity_page_requests_its_history(open_page: Opener, server: Canned) 
     ]
 
 
-def test_a_button_reloads_the_memory(open_page: Opener, server: Canned) -> None:
+def test_the_reload_button_fetches_and_draws_the_current_graph(
+    open_page: Opener, server: Canned
+) -> None:
     page = open_page.visit(server.address + "#/graph")
     grown = shop()
     grown.entity("Kafka", "technology", days=0)

@@ -261,7 +261,7 @@ def test_an_entity_name_of_ten_thousand_letters_does_not_widen_the_page(open_pag
     assert fits(page)
 
 
-def test_the_page_of_an_empty_memory_explains_what_will_appear(open_page: Opener) -> None:
+def test_the_page_of_an_empty_memory_explains_how_to_fill_the_memory(open_page: Opener) -> None:
     empty = Pictured("").made()
 
     page = open_page(empty)

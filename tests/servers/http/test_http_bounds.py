@@ -70,7 +70,9 @@ def test_a_thousand_idle_connections_do_not_block_other_clients(server: Serving)
     assert took_s < ASKING_S
 
 
-def test_the_longest_idle_connection_is_closed_if_too_many_are_open(server: Serving) -> None:
+def test_the_longest_idle_connection_is_closed_if_too_many_connections_are_open(
+    server: Serving,
+) -> None:
     with ExitStack() as open_ones:
         first = open_ones.enter_context(connected(server))
         later = [open_ones.enter_context(connected(server)) for _ in range(MAX_CONNECTIONS)]

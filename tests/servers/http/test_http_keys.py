@@ -173,7 +173,7 @@ def test_an_invalid_host_name_is_refused_as_an_allowed_host(name: str) -> None:
         Names("127.0.0.1", 8002, [name])
 
 
-def test_serve_can_create_list_and_drop_a_key(tmp_path: Path) -> None:
+def test_the_serve_command_can_create_list_and_drop_a_key(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     made = shell.run("serve", "--new-key", "laptop")
     again = shell.run("serve", "--new-key", "laptop")

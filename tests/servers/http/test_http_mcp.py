@@ -79,7 +79,7 @@ def test_the_http_server_has_the_tools_of_the_stdio_server(server: Serving, mode
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_memory_stored_by_one_client_is_found_by_others_and_by_commands(
+def test_a_memory_stored_by_one_client_is_found_by_other_clients_and_by_commands(
     server: Serving, shell: Shell, mode: str
 ) -> None:
     async def story() -> None:
@@ -106,7 +106,7 @@ def test_clients_can_call_tools_while_texts_are_ingested(server: Serving) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_only_subscribed_and_connected_clients_are_notified(server: Serving) -> None:
+def test_only_subscribed_and_connected_clients_are_notified_of_changes(server: Serving) -> None:
     told: dict[str, list[str]] = {"first": [], "second": [], "third": []}
 
     def hearing(name: str, event: anyio.Event) -> Any:

@@ -77,7 +77,7 @@ def operations(described: dict[str, Any]) -> int:
     return sum(len(methods) for methods in described["paths"].values())
 
 
-def test_the_description_lists_the_allowed_methods_of_each_path(server: Serving) -> None:
+def test_the_openapi_description_lists_the_allowed_methods_of_each_path(server: Serving) -> None:
     described = server.get("/openapi.json", key="none").json
 
     for path in described["paths"]:
@@ -88,7 +88,7 @@ def test_the_description_lists_the_allowed_methods_of_each_path(server: Serving)
         assert (path, allowed) == (path, set(described["paths"][path]))
 
 
-def test_the_description_says_whether_ingest_requires_a_key() -> None:
+def test_the_openapi_description_says_whether_ingesting_requires_a_key() -> None:
     with_keys = document(keys_are_needed=True)["paths"][INGEST]["post"]
     without = document(keys_are_needed=False)["paths"][INGEST]["post"]
 

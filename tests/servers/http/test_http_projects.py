@@ -70,7 +70,7 @@ def test_the_list_of_projects_contains_every_project_with_a_memory(
     assert moments == sorted(moments, reverse=True) and all(moments)
 
 
-def test_a_question_about_another_project_is_answered_from_its_memory(
+def test_a_question_about_another_project_is_answered_from_the_memory_of_that_project(
     home: Home, server: Serving
 ) -> None:
     billing = id_of(home, "billing")
@@ -126,7 +126,7 @@ def test_an_unknown_project_is_not_found(server: Serving, asked: str) -> None:
     assert "project list" in reply.json["error"]["remedy"]
 
 
-def test_projects_are_listed_only_with_the_key(home: Home, server: Serving) -> None:
+def test_listing_the_projects_requires_the_key(home: Home, server: Serving) -> None:
     for path in ("/api/projects", f"/api/picture?project={id_of(home, 'billing')}"):
         assert server.get(path, key="none").status == 401
 

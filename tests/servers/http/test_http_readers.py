@@ -175,7 +175,7 @@ def test_a_change_through_the_server_is_visible_to_every_reader_at_once(
         assert [text in one.json["results"][0]["text"] for one in answers] == [True] * 6
 
 
-def test_invalid_requests_are_refused_the_same_with_several_reader_processes(
+def test_invalid_requests_get_the_same_errors_with_several_reader_processes(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -250,7 +250,7 @@ def test_no_reader_process_is_started_for_sequential_questions(shell: Shell) -> 
         assert readers(server) == []
 
 
-def test_serve_refuses_an_invalid_number_of_workers(shell: Shell) -> None:
+def test_the_serve_command_refuses_an_invalid_number_of_workers(shell: Shell) -> None:
     command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0"]
     done = subprocess.run(
         [*command, "--workers", "33"],

@@ -160,7 +160,9 @@ def test_a_key_limited_to_a_domain_or_a_domain_filter_finds_only_that_domain(
         (Filters(as_of="2026-01-01"), 0),
     ],
 )
-def test_filters_limit_hits(say: Say, memory_of: MemoryOf, filters: Filters, count: int) -> None:
+def test_filters_restrict_the_hits_of_a_question(
+    say: Say, memory_of: MemoryOf, filters: Filters, count: int
+) -> None:
     said = record("The nodes hold shards", project="App", agent="reviewer", category="storage")
     say(ANN, said, entity("Zephyrion", "Cluster"), observation("Zephyrion", "Its nodes hold rows"))
 
