@@ -28,7 +28,7 @@ KINDS = ("project", "user")
 
 
 class Mirror(Protocol):
-    """Interface to the mirrored graph file of `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
+    """The interface for mirroring the graph to `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
 
     path: str
     behind: bool
@@ -61,7 +61,7 @@ class BaseMemory:
 
     @property
     def whole(self) -> BaseMemory:
-        """Return the full memory that this view limits, or this memory itself if it is no view."""
+        """Return the full memory that this view restricts, or this memory if it is not a view."""
         return self
 
     def path_of(self, kind: str) -> str:
@@ -75,20 +75,20 @@ class BaseMemory:
         return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
 
     def queue_folder(self, kind: str) -> str:
-        """Return the folder of operations that wait because this kind of database is read-only."""
+        """Return the folder in which changes wait while this kind of database is read-only."""
         if kind == "project" and self.project:
             return self.project.local
         return os.path.join(self.settings.home, "local")
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database; if it is missing, `create` it, otherwise return None."""
+        """Return the open database of this kind; if it is missing, `create` it or return None."""
         kind = kind if self.project else "user"
         database = self._open.get(kind)
         if database is not None and database.is_current() and not database.stopgap:
             return database
         if database is not None:
             del self._open[kind]
-            # If only the file was removed or replaced, save its operations in the journal.
+            # If the file (but not its folder) was removed or replaced, save its last operations.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -103,7 +103,7 @@ class BaseMemory:
         return opened
 
     def databases(self) -> list[Database]:
-        """Return the readable databases, the project's first; list others' errors in `failures`."""
+        """Return readable databases, project first; add errors of unreadable ones to `failures`."""
         readable = []
         self.unavailable.clear()
         for kind in KINDS if self.project else ("user",):
@@ -168,7 +168,7 @@ class BaseMemory:
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Build an operation, sanitised; `stamp` completes `by`. Raises StoreUnavailable."""
+        """Build a sanitised operation; `stamp` fills gaps in `by`. Raises StoreUnavailable."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # imported late: recall writes nothing
@@ -255,7 +255,7 @@ class BaseMemory:
             raise StoreUnavailable(path, f"Nothing was stored: {error}", remedy=remedy) from error
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> Json:
-        """Apply an operation without queueing it, like `write.apply`, and return its result."""
+        """Apply an operation with `write.apply`, without queueing it, and return its result."""
         database = self.database(operation.store, create=True)
         assert database is not None
         from memory_fabric.store.write import apply  # imported late: recall writes nothing

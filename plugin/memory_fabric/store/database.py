@@ -25,9 +25,9 @@ ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
 PROOF = "proof"
 # SQLite virtual-machine steps between two checks of the deadline.
 STEPS_PER_CHECK = 5000
-# Suffix of the marker file for a database that a reader found damaged; the next writer checks it.
+# The suffix of a file that marks a database as damaged; the next writer checks that database.
 SUSPECT = ".suspect"
-# Seconds in which setting a new file's journal mode is retried; SQLite itself does not retry.
+# Setting a new file's journal mode is retried for this many seconds; SQLite does not retry it.
 SWITCH_S = 2.0
 
 _BUSY, _CORRUPT = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -62,7 +62,7 @@ class Database:
         # The reason why the database is read-only for now; the next use tries to open it again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if commits need not be durable yet, because they count only after a durable one.
+        # True if commits need not be durable, because a later, durable commit completes the batch.
         self.waits_for_last = False
         # A cache of the whole graph, with the file's state when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
@@ -74,7 +74,7 @@ class Database:
         self._file = _identity(path)
 
     def wait_within_limits(self) -> None:
-        """Set SQLite's busy timeout to the remaining time of the event."""
+        """Limit SQLite's busy timeout to the time that remains for the current event."""
         limit = deadline.current()
         if limit.is_limited:
             busy_ms = int(limit.wait_s(BUSY_MS / 1000) * 1000)
@@ -83,7 +83,7 @@ class Database:
                 self.busy_ms = busy_ms
 
     def prioritize_writes(self) -> None:
-        """Poll for the write lock often, so that a process that always writes blocks no change."""
+        """Poll often for the write lock, to get it although another process writes constantly."""
         if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.prioritized = True
@@ -104,7 +104,7 @@ class Database:
             raise failure from error
 
     def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a query, or None. Raises like `rows`."""
+        """Return the first row of a query, or None. Raises the same errors as `rows`."""
         return next(iter(self.rows(sql, values)), None)
 
     def transaction(self, *, durable: bool = True) -> Transaction:
@@ -112,12 +112,12 @@ class Database:
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise the error that writing `size` bytes would cause; with 0, test only the lock."""
+        """Test if `size` bytes can be written; raise the error if not. 0 tests only the lock."""
         if not size:
             with self.transaction():
                 return
         with self.transaction() as connection:
-            # Random data, because a file system that compresses hardly needs space for zeros.
+            # Write random data, because a compressing file system needs almost no space for zeros.
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
             )
@@ -125,7 +125,7 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit postponed changes and a row (mark, value) of `meta`. Raises StoreUnavailable."""
+        """Commit postponed changes; save (mark, value) in table `meta`. Raises StoreUnavailable."""
         connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
         if not connection.in_transaction:  # SQLite rolled all changes back after an error
@@ -152,12 +152,12 @@ class Database:
             return  # a later check-point copies the remaining pages
 
     def close(self) -> None:
-        """Close the connection; the last one to the file also check-points the write-ahead log."""
+        """Close the connection; closing a file's last one also checkpoints the write-ahead log."""
         self.connection.close()
 
 
 class Transaction:
-    """A context manager for BEGIN IMMEDIATE … COMMIT; returns the connection, translates errors."""
+    """A context manager that runs a transaction, yields its connection and translates errors."""
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last
@@ -167,7 +167,7 @@ class Transaction:
         if not self.database.is_current():
             problem = f"{self.database.path} was removed or replaced."
             raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
-        # The connection may lead to a copy in memory, in which changes would be lost.
+        # A read-only connection may lead to a copy in memory, where changes would be lost.
         if self.database.read_only:
             problem = self.database.stopgap or f"{self.database.path} cannot be written."
             remedy = "" if self.database.stopgap else "Check its permissions."
@@ -179,7 +179,7 @@ class Transaction:
                 deadline.current().check("a change")
                 connection.execute("SAVEPOINT part")
                 return connection
-            # FULL if durable or without a write-ahead log, otherwise NORMAL
+            # NORMAL suffices if the changes need not be durable and there is a write-ahead log.
             level = "FULL" if self.durable else "NORMAL"
             if self.database.synchronous != level:
                 (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -237,7 +237,7 @@ class Transaction:
                 limit.lock_s -= time.monotonic() - began
                 raise
             return
-        # Only BEGIN must not wait: without a write-ahead log, a commit has to wait for readers.
+        # Restore the timeout after BEGIN: without a write-ahead log, COMMIT waits for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -256,9 +256,9 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open the database at `path` and migrate it to the latest schema. If it is missing, `create`
-    it or return None. Queries are interrupted when the current deadline passes, but a migration is
-    not; a hurried event does not wait for a migration. Raises StoreUnavailable, DeadlinePassed.
+    """Open the database at `path` and migrate it to the latest schema; if it is missing, `create`
+    it or return None. When the current deadline passes, queries are interrupted, but migrations are
+    not. A hurried event starts no migration. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -276,7 +276,7 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
         cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
         if not cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")):
             raise
-        # If SQLite cannot create its side files, as on a full disk, open the file read-only.
+        # If SQLite cannot create its side files, for instance on a full disk, open read-only.
         database = _prepared(_connected(path, kind, busy_ms, read_only=True))
         database.stopgap = str(error)
         return database
@@ -298,7 +298,7 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database read-only; migrate an old one as a copy in memory. Return None if missing."""
+    """Open a database read-only; migrate an old one in a copy in memory. Return None if missing."""
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
 
@@ -350,7 +350,7 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Return our error for one of SQLite or the disk. Raises KeyboardInterrupt after Ctrl-C."""
+    """Convert an error of SQLite or the disk to our own. Raises KeyboardInterrupt after Ctrl-C."""
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
         if not limit.is_limited:
@@ -445,7 +445,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes may create the file at once; SQLite does not wait for this change.
+            # If two processes create the file at once, this may fail, because SQLite does not wait.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

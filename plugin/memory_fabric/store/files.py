@@ -100,7 +100,7 @@ class Locked:
 
 
 def lock_path(home: str, path: str) -> str:
-    """Return the path of a lock file in home, for a file in a folder where none may be created."""
+    """Return a path in home for the lock of a file whose own folder must not get a lock file."""
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
@@ -207,7 +207,7 @@ def stamp(path: str) -> Stamp:
 
 
 def readable_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str:
-    """Return a file's text, or ''; `take_refused_files` lists files that were refused."""
+    """Return a file's text, or '' if unreadable; `take_refused_files` reports refused files."""
     try:
         return read_text(path, max_bytes) or ""
     except OSError as error:
@@ -217,7 +217,7 @@ def readable_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str:
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Return a file's JSON object, or {}; `take_refused_files` lists files that were refused."""
+    """Return a file's JSON object, {} if unreadable; `take_refused_files` reports refused files."""
     return parsed(readable_text(path, max_bytes)) or {}
 
 
@@ -229,7 +229,7 @@ def note_refused(error: Refused) -> None:
 
 
 def take_refused_files() -> list[str]:
-    """Return, and clear, the reasons for which this thread refused files."""
+    """Return, and clear, the list of reasons why files were refused in this thread."""
     return list(_of_thread.__dict__.pop("refused", {}).values())
 
 
@@ -295,9 +295,9 @@ def write_atomic(
     path: str, data: Content, *, still: Callable[[], bool] | None = None, durable: bool = True
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
-    link to a regular file of the same user is followed, because people link their settings. Large
-    content may be passed as an iterable. If `still` returns False just before, nothing is replaced.
-    If not `durable`, a power failure may undo the change. Raises NotRegular, OSError.
+    link to a regular file of the same user is followed, because users link their settings. Large
+    content may be passed as an iterable. If `still` returns False just before the replacement,
+    nothing is changed. If not `durable`, a power failure may undo it. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -385,7 +385,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def opened(path: str, flags: int) -> int:
-    """Open a regular file; O_CREAT creates one for the owner only. Raises NotRegular, OSError."""
+    """Open a regular file; O_CREAT makes it private to its owner. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
     expect_regular(path)  # checked first, because opening some devices has side effects
@@ -403,7 +403,7 @@ def skip_line(stream: BinaryIO) -> None:
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """Return the resolved path and the file's mode, if it exists. Raises NotRegular, OSError."""
+    """Return the resolved path, and the file's mode or None. Raises NotRegular, OSError."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)

@@ -1,7 +1,7 @@
-"""Tier 2: decisions.jsonl and the queue in the project, operations.jsonl in home.
+"""Tier 2: decisions.jsonl and the queue in the project folder, operations.jsonl in home.
 
-All contain JSON lines with ids, so reading a line twice changes nothing. The queue has one file per
-operation, created under a temporary name and then renamed, so adding one needs no lock.
+Each line is a JSON object with an id, so reading a line twice changes nothing. The queue has one
+file per operation. A file is created under a temporary name and then renamed, which needs no lock.
 """
 
 import json
@@ -33,7 +33,7 @@ DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
 # The new name of a queue file that this home did not write, or that is too large.
 REFUSED = "graph-queue.refused.jsonl"
-# The maximum size of a queue and of one operation; beyond it, another queue is tried.
+# The maximum size of a queue and of one operation; if it is exceeded, the next queue is tried.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
 # A larger queue file is read only if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
@@ -41,7 +41,7 @@ OPERATIONS = "operations.jsonl"
 BATCH = 500
 # The size limit of a journal in home, which grows by 130 MB per million observations.
 MAX_JOURNAL_BYTES = 4 << 30
-# Excludes session records (private, decision 0043) and instructions, which have their own file.
+# SQL condition: the record is neither private to a session (decision 0043) nor an instruction.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -73,7 +73,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
     waiting = waiting_files(folder)
     if len(data) + sum(map(files.size_of, waiting)) > MAX_QUEUE_BYTES:
         raise files.TooLarge(f"The queue in {folder}", MAX_QUEUE_BYTES)
-    # Sort the file after all waiting ones, even if the clock was set back or does not advance.
+    # The new file must sort after all waiting ones, even if the clock was set back or stands still.
     last = os.path.basename(waiting[-1])[len(WAITING) :].partition("-")[0] if waiting else ""
     order = max(time.time_ns(), int(last, 16) + 1 if _ORDER.issuperset(last) and last else 0)
     name = f"{WAITING}{order:016x}-{operation.id[-12:]}{_ENDING}"
@@ -103,16 +103,16 @@ def is_waiting_name(name: str) -> bool:
 
 
 def is_ours(name: str) -> bool:
-    """Return True if a file name is that of a journal or queue, with a JSON object per line."""
+    """Return True if a file has the name of a journal or queue, which contain JSON lines."""
     return name in (OPERATIONS, DECISIONS, QUEUE, CLAIMED, BAD) or is_waiting_name(name)
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply the queued operations and return their count; each is removed after its commit. Anyone
-    may have put a queue into the folder's repository, so only lines with this home's signature are
-    applied. Other lines, and inapplicable ones, are moved to `graph-queue.bad.jsonl`; a large file
-    without any signed line is moved as a whole. Errors of `apply` are passed on, and the remaining
-    operations stay queued. While another process drains the queue, nothing is applied.
+    may have committed a queue to the repository, so only lines with this home's signature are
+    applied. Other lines, and operations that fail, are moved to `graph-queue.bad.jsonl`; a large
+    file without any signed line is moved as a whole. Other errors of `apply` propagate, and the
+    remaining operations stay queued. Does nothing while another process drains the queue.
     """
     applied = 0
     try:
@@ -172,7 +172,7 @@ def rescue(db: Database, operations_path: str) -> None:
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without quotations; a released record keeps the user's quotation."""
+    """Return a record's line without quotations, except the user's if the record was released."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -184,7 +184,7 @@ def without_words(line: Payload) -> Json:
 def restore(
     db: Database, operations_path: str, folder: str, journals: Sequence[str], *, words: bool = True
 ) -> int:
-    """Append the records that none of the `journals` has to decisions.jsonl in `folder`, and
+    """Append to decisions.jsonl in `folder` the records that are in none of the `journals`, and
     rewrite a lost operations journal; return the count of lines. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
@@ -221,12 +221,12 @@ def _line(store: str, row: tuple[Any, ...]) -> Json:
 
 
 def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[str, Any]]:
-    """Return an operation's lines for decisions.jsonl: its records, or that they were forgotten."""
+    """Return an operation's lines for decisions.jsonl: records, or the ids of forgotten records."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
     put = former_records(inverse)
-    # Other users' records are in their own journals.
+    # Records of other users are in those users' own journals.
     of_others = {record["id"] for record in put if record.get("source") == OTHERS}
     own_active = {r["id"] for r in put if r.get("status") == "active"} - of_others
     lines: list[dict[str, Any]] = []
@@ -237,7 +237,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
-            # A repeated statement changes an earlier record; the inverse contains its id.
+            # A repeated statement changes an earlier record, whose id is in the inverse operation.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
@@ -245,7 +245,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
             # For the journal's readers, a record that became a candidate counts as forgotten.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
-    # Records that were superseded, or are current again, are also written as they are now.
+    # Also write the current state of records that were superseded, or are current again.
     for link in parts_of(inverse, "supersede", "links"):
         lines += map(records.as_object, _own_records(c, link["id"]))
     return lines
@@ -286,7 +286,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
                 refused.append({"line": line})
             done_count, current = done_count + 1, b""
     finally:
-        # One write for all lines, because a queue that a stranger committed may have very many.
+        # Write all rejected lines at once, because a queue committed by a stranger may have many.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
         unapplied = [line for line in (current, *waiting) if line.strip()]
         if unapplied and done_count:

@@ -58,7 +58,7 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """Return the full memory that this view limits, or this memory itself if it is no view."""
+        """Return the full memory that this view restricts, or this memory if it is not a view."""
         return self
 
     def follow_switches(self) -> None:
@@ -84,7 +84,7 @@ class Memory(BaseMemory):
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
-            return False  # a moved or deleted folder does not belong to another project
+            return False  # the folder was moved or deleted, and so belongs to no other project
         self._registered = stamp
         project = _project_of(self.settings)
         return project is not None and project.id != self.project.id
@@ -108,10 +108,10 @@ class Memory(BaseMemory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record. Return the stored record, the record that it repeats, or None if its
-        confidence is too low. Records in `supersedes` are ended, if allowed. With `echo`, a
-        repetition is not counted. `at` is the time of a statement in an old session. Raises
-        StoreUnavailable.
+        """Store a record and return it. If it repeats a stored record, return that record; if its
+        confidence is too low, return None. Records in `supersedes` are ended, if allowed. With
+        `echo`, a repetition is not counted. `at` is the time of the statement if it was made in an
+        old session. Raises StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -179,7 +179,7 @@ class Memory(BaseMemory):
         return frozenset(row[0] for row in (database.rows(promoted, values) if database else ()))
 
     def shown_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records in MEMORY.md or instruction files, which the client shows."""
+        """Return ids of records that the client loads, in MEMORY.md or instruction files."""
         from memory_fabric.store.projects import instruction_files  # imported late: rarely needed
 
         read_by_client = instruction_files.shown(self, self.settings.client.instructions)
@@ -233,8 +233,8 @@ class KeptMemory(Memory):
 
 
 class HeldMemory(KeptMemory):
-    """A memory that commits the changes of an event together at its end. If domains are limited, it
-    commits at once, because the views of domains use connections that see only committed changes.
+    """A memory that commits all changes of an event together when the event ends. If domains are
+    limited, it commits at once, because a domain's views see only committed changes.
     """
 
     def commit(self, client: str, nonce: str) -> None:
@@ -259,7 +259,7 @@ def release(folder: str) -> None:
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return a Memory class whose `open` raises EventRevoked if a server has answered the event."""
+    """Return a Memory class whose `open` raises EventRevoked if the event was already answered."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

@@ -47,7 +47,7 @@ def as_object(record: Record) -> Json:
 
 
 def from_object(value: Payload) -> Record:
-    """Build a record from a JSON object, with defaults. Raises KeyError without type or what."""
+    """Build a record from JSON, with defaults. Raises KeyError if `type` or `what` is missing."""
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     fields: dict[str, Any] = {}
     for name in (*COLUMNS, *_BODY):
@@ -119,7 +119,7 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return matching current records, best first: `limit` of this user, then as many of others."""
+    """Return matching current records, best first: up to `limit` of this user, then of others."""
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
@@ -136,11 +136,11 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return each database's newest valid fixes, with only the fields that compare symptoms."""
+    """Return each database's newest valid fixes, with only the fields for comparing symptoms."""
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "
-        # The index of fixes is ordered by row, so this order needs no sorting.
+        # The index of fixes is in row order, so ordering by `seq` needs no sorting.
         f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
     )
     fixes, rows = [], [row for db in databases for row in db.rows(query, (session, limit))]

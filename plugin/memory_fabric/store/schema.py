@@ -1,5 +1,5 @@
-"""The database schema: schema.sql and migration steps. Every database of a released version must
-open without loss (docs/decisions/0061), so a released step is never edited; OLDEST never rises.
+"""The database schema: schema.sql and migration steps. Databases of all released versions must open
+without loss (docs/decisions/0061), so released steps are not edited and OLDEST is never raised.
 """
 
 import os
@@ -10,7 +10,7 @@ LATEST, OLDEST = 10, 8
 STEPS: dict[int, tuple[str, ...]] = {
     # Adds the origin of each prompt; existing prompts count as typed.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
-    # Renames the outcome of injected items, and clears it because it was estimated from words.
+    # Renames the column for the outcome of injected items, and clears its estimated values.
     10: (
         "ALTER TABLE told RENAME COLUMN used TO followed",
         "UPDATE told SET followed = NULL, judged_at = ''",

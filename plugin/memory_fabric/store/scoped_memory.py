@@ -1,8 +1,8 @@
 """Views of a memory that show only some domains, or hide some isolated domains.
 
-Temporary SQL views with the tables' names hide the tables, so no query can omit the condition. They
-are read-only; changes use a separate connection. Full-text tables return only row ids. A session's
-ledger, tasks and block have no domain, but only that session reads them.
+Temporary SQL views have the names of the tables and hide them, so no query can omit the domain
+condition. The views are read-only; changes use a separate connection. Full-text tables return only
+row ids. A session's ledger, tasks and block have no domain, but only that session reads them.
 """
 
 import sqlite3
@@ -63,7 +63,7 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# SQL condition: a JSON node is another domain, or an entity's list of aliases ([key, name]).
+# SQL condition: a JSON node names another domain, or lists an entity's aliases as [key, name].
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
@@ -76,7 +76,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view for reading and writing only these domains, as far as the memory shows them."""
+    """Return a view that reads and writes only those of these domains that the memory shows."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -133,7 +133,7 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the database, or None; with `create`, the unrestricted memory first creates it."""
+        """Return the database, or None; `create` creates a missing one through the full memory."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
@@ -165,7 +165,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Give an addition a visible domain, limit a deletion to visible ones. Raises NotFound."""
+        """Assign additions to visible domain; limit deletions to visible ones. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)
@@ -209,7 +209,7 @@ class ScopedMemory(Memory):
             return None
         views = selects(self.hidden or self.domains or (), hidden=bool(self.hidden))
         try:
-            # Each connection creates its views, in memory, because the disk may be full.
+            # Create this connection's views in memory, because the disk may be full.
             opened.connection.execute("PRAGMA temp_store = MEMORY")
             for name, select in views.items():
                 opened.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
@@ -220,7 +220,7 @@ class ScopedMemory(Memory):
 
 
 def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """Return the SELECT of each table's view, which shows only these domains or hides them."""
+    """Map each table to the SELECT of its view, which shows only these domains or hides them."""
     # Domains are inserted as quoted text, because a view accepts no bound parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"

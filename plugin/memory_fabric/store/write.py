@@ -1,8 +1,8 @@
-"""Changes of memory: each is redacted, sanitised, applied and logged in one transaction.
+"""Changes to memory: each is redacted, sanitised, applied and logged in one transaction.
 
-A graph change that specifies no database goes to the database that has its entities, otherwise to
-the project's. A large import is split into operations of limited size, so that other processes wait
-only briefly for the lock, and each operation can be undone.
+A change of the graph that specifies no database is applied to the database that has its entities,
+otherwise to the project's. A large import is split into operations of limited size, so that other
+processes wait only briefly for the lock, and each operation can be undone.
 """
 
 import json
@@ -31,16 +31,16 @@ def cleaned(payload: Payload) -> Json:
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Return the provenance without secrets, in valid UTF-8, because clients supply its names."""
+    """Return the provenance without secrets, in valid UTF-8, because its names are the client's."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
-    """Apply an operation durably and return its result; apply no id twice. An operation that
-    changes nothing, such as a repeated reading, is not logged. A deletion without effect is logged
-    only if it comes from a journal (is not new): because its id is then known, it cannot delete
-    newer rows when it is read again. Returns `{"applied_before": True}` for a known id. Raises
-    NotFound, BadInput or StoreUnavailable, after which nothing has changed.
+    """Apply an operation durably and return its result; an id is applied only once. An operation
+    that changes nothing, such as a repeated reading, is not logged. A deletion without effect is
+    logged only if it comes from a journal (is not new): because its id is then known, it cannot
+    delete newer rows when the journal is read again. Returns `{"applied_before": True}` for a known
+    id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -88,7 +88,7 @@ def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[s
         of_keys = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
         for key, name in rows.among(c, of_keys, map(name_key, new)):
             alike.setdefault(key, []).append(name)
-        # Existing names that differ only in case, `-`, `_` or spaces.
+        # For each new name, the existing names that differ only in case, `-`, `_` or spaces.
         others = ((name, [n for n in alike[name_key(name)] if n != name]) for name in new)
         variants = {name: names for name, names in others if names}
         return {"variants": variants} if variants else {}
@@ -123,7 +123,7 @@ def as_object(operation: Operation) -> Json:
 
 
 def from_object(value: Payload) -> Operation | None:
-    """Parse and sanitise a line's operation, because anyone may have edited it; None if invalid."""
+    """Parse and sanitise an operation line, which anyone may have edited; None if invalid."""
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")
     if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
@@ -156,7 +156,7 @@ def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of a database's kind and its part of the payload.
-    `living` maps each readable database to the names from the change that it has; databases in
+    `living` maps each readable database to those names of the change that exist in it; databases in
     `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
     unknown entity is assigned to an unavailable database; if there is none, NotFound is raised.
     """

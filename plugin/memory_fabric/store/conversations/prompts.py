@@ -1,4 +1,4 @@
-"""The user's prompts, which come from the hook, not from transcripts; queries for stored turns."""
+"""The user's prompts, saved by the hook, not read from transcripts; queries for stored turns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Prompt(NamedTuple):
 def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -> None:
     """Save a prompt unless it is already saved; keep the session's newest MAX_KEPT prompts only."""
     with db.transaction(durable=False) as c:
-        # The hook may run a second time for an interrupted event.
+        # The prompt may already be saved, because the hook runs again for an interrupted event.
         existing = "SELECT 1 FROM prompts WHERE session = ?1 AND created_at = ?2 AND text = ?3"
         added = "INSERT INTO prompts (session, created_at, text, origin) SELECT ?1, ?2, ?3, ?4"
         values = (session, now, cut(text, MAX_PROMPT_CHARS), origin)

@@ -16,7 +16,7 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # Represents an agent without an id in the list of agents that were offered a task.
 NAMELESS = "?"
-# Keys of a session's notes: the prompts that the assistant scheduled; True if it asked something.
+# Keys of a session's notes: the prompts that the assistant scheduled; True if it asked a question.
 SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text: the memory's ledger id or '', its kind, its length (`worth.Item`).
 Told = tuple[str, str, int]
@@ -37,7 +37,7 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Map each session to the offset up to which it was read; -1 if a run has not finished it."""
+    """Map each session to the offset read so far in its transcript; -1 if a run is unfinished."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
@@ -75,13 +75,13 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript path and the time of its session block; '' if not known."""
+    """Return a session's transcript path and when its session block was shown; '' if unknown."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str, int, bool] | None:
-    """Return a session's start time, True if its session block was shown, its last compaction's
-    time or '', its number of prompts, and True if one has `min_chars`; None if it is unknown.
+    """Return a session's start, whether its session block was shown, its last compaction's time or
+    '', its number of prompts, and whether one has `min_chars`; None for an unknown session.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -255,7 +255,7 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 def expire(db: Database, before: str) -> None:
     """Delete injected items from before a time, and the data of sessions last seen before then. A
-    session's row is kept while its transcript exists, because it has the offset already read.
+    row is kept while its session's transcript exists, because it contains the offset already read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -293,8 +293,8 @@ def open_tasks(
 
 
 def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], agent: str) -> None:
-    """Record that an agent was offered these tasks, because the event of its start does not show
-    which task it has. When as many agents as tasks have been offered some, the tasks are deleted.
+    """Record that an agent was offered these tasks: the event of its start does not show which task
+    it has. Once as many agents as there are tasks have been offered tasks, the tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -340,7 +340,7 @@ def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: A
 
 
 def note_turn(db: Database, session: str, prompts: list[str], *, asks: bool) -> None:
-    """Save the prompts that the assistant scheduled, and if its last message asks a question."""
+    """Save the prompts scheduled by the assistant, and whether its last message asks a question."""
     notes = load_notes(db, session)
     if (notes.get(SCHEDULED, []), notes.get(ASKS, False)) != (prompts, asks):
         save_notes(db, session, {**notes, SCHEDULED: prompts, ASKS: asks})

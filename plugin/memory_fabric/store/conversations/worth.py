@@ -32,7 +32,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        # The line of a memory is found by this name, which is empty for other kinds of ledger ids.
+        # `name` identifies the memory's line in the text; it is empty for other kinds of ids.
         kind, _, key = memory.partition(":")
         name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
         if memory.startswith(GRAPH):
@@ -46,7 +46,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return shown records (row, id, channel) whose outcome a later call or answer can show."""
+    """Return (row, id, channel) of shown records whose outcome later calls or answers can show."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "
