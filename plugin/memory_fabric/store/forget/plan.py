@@ -1,4 +1,4 @@
-"""Forgetting: a preview shows the matches and a code, and the code confirms them. Purge plans."""
+"""Forgetting: a preview shows the matches and the code that confirms them. Also plans of purges."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget: its observations without a record, and the count of its relations."""
+    """An entity to forget, with its observations outside records and the count of its relations."""
 
     name: str
     type: str
@@ -68,8 +68,8 @@ class FoundTurn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Found:
     """The memories that match a request to forget. If it names an entity, `records` are only about
-    that entity, `kept` also about others. A purge looks for `words` ("" for an id): `exact` makes
-    it case-sensitive, `inside` extends it to longer words, and `everywhere` to all projects.
+    that entity, `kept` also about others. A purge searches for `words` ("" for an id): `exact`
+    makes the search case-sensitive, `inside` includes longer words, and `everywhere` all projects.
     """
 
     text: str
@@ -112,7 +112,7 @@ def as_json(found: Found) -> dict[str, Any]:
 
 def find(memory: Memory, text: str) -> Found:
     """Return the memories to forget: the memory with this id; or else the entity with this name or
-    alias, with records only about it; or else memories with all of the words. Raises NotFound.
+    alias, and records about it alone; or else memories that contain all the words. Raises NotFound.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -183,7 +183,7 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence about memories that become valid again without these records, or ""."""
+    """Return a sentence on memories that become valid again when these records are gone, or ""."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
@@ -208,7 +208,7 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Return the database's entities with these names, with all that is deleted along with each."""
+    """Return the entities with these names, each with the content that is deleted along with it."""
     entities = []
     for name in names:
         count = "SELECT count(*) FROM relations AS r WHERE r.source = e.id OR r.target = e.id"
@@ -232,7 +232,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Texts that contain the words are found anyway; other text of a turn that quotes them is kept.
+    # Omit texts that contain the words: a search for the words finds them and removes less text.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -273,7 +273,7 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return the content that a plan removes from one database, including the names found in it."""
+    """Return the content that a plan removes from one database, with names only in its ledger."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))

@@ -1,4 +1,4 @@
-"""Purge: erase memories from every byte that memory wrote, and check the bytes afterwards.
+"""Purge: erase memories from all files that memory wrote, then check every byte of these files.
 
 A request is a text or an id. Records, entities and observations that state the words are deleted as
 a whole; in all other texts, a marker replaces the words (decision 0033). The plan is saved in home
@@ -49,7 +49,7 @@ _MENTIONS = (
 
 class Purged(NamedTuple):
     """The result of a purge. `elsewhere` lists files outside this memory that still contain purged
-    text, `ours` those of them that memory itself wrote. `preview` explains the last three counts.
+    text; `ours` lists the ones that memory itself wrote. `preview` explains the last three counts.
     """
 
     memories: int
@@ -65,14 +65,14 @@ class Purged(NamedTuple):
 def find(
     memory: Memory, text: str, exact: bool = False, inside: bool = False, everywhere: bool = False
 ) -> Found:
-    """Return the memories that a purge would erase: by their id, by words in any text, or else by
-    each word in any order. Raises NotFound; or BadInput, for fewer than six characters (except an
-    id or with `exact`), or in a session that sees only some domains.
+    """Return the memories that a purge would erase: by their id, or else by the words in any text,
+    or else by all words in any order. Raises NotFound; or BadInput, if the text is shorter than six
+    characters (and neither an id nor `exact`), or if the session sees only some domains.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
         raise BadInput("text", problem, remedy="Purge from a shell, outside of an isolated domain.")
-    if plan.names_id(text.removeprefix("r:")):  # `team status` shows ids in this form
+    if plan.names_id(text.removeprefix("r:")):  # `team status` shows ids with this prefix
         text = text.removeprefix("r:")
     if plan.names_id(text) and (found := _by_id(memory, text)):
         return replace(found, everywhere=everywhere)
@@ -121,8 +121,8 @@ def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
 
 
 def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | None = None) -> Purged:
-    """Erase the matches everywhere, then search for them. Raises BadInput if the matches changed,
-    StoreUnavailable if another process interferes, NotErased if a file still contains them.
+    """Erase the matches everywhere, and check that none is left. Raises BadInput if they changed,
+    StoreUnavailable if another process interferes, NotErased if a file still contains a match.
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:
@@ -240,7 +240,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
         )
     records, observations = [], []
     entities = plan.entities_meant(memory, text)
-    with suppress(NotFound):  # a deleted entity, whose former observations are in the log
+    with suppress(NotFound):  # The entity may be deleted; its former observations are in the log.
         origin = trace.why(memory, text)
         if isinstance(origin, trace.EntityTrace) and origin.deletion:
             own = tuple(statement.text for statement in origin.statements if not statement.record)

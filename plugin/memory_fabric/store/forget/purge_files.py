@@ -25,7 +25,7 @@ LOCK_S = 10.0
 UNFINISHED = (".tmp", ".tmp-journal")
 # The names of files with memories contain one of these texts; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
-# More words that memory writes itself, which are in no constant: field names, words in messages.
+# More words that memory itself writes into its files: field names and words of messages.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""
@@ -50,9 +50,9 @@ OWN_TEXT = "\n".join(
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Clean the lines of a file (of a journal: under the write lock); return True if any changed.
-    `change` returns a line's new object. Without it, or if invalid, a line with purged text is
-    deleted.
+    """Remove purged content from the lines of a file (a journal's under the write lock); return
+    True if any changed. `change` returns a line's new object. Without `change`, or if a line is not
+    JSON, a line that contains purged text is deleted.
     """
 
     def left_of(line: str) -> str | None:
@@ -81,7 +81,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Clean a decisions.jsonl: mark purged records as forgotten; sign own lines that changed."""
+    """Purge a decisions.jsonl: mark purged records as forgotten; re-sign our changed lines."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -103,7 +103,7 @@ def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
 
 
 def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
-    """Clean the queue, and renew the signatures of own lines. Raises TimeoutError, OSError."""
+    """Remove purged content from a queue; re-sign own lines. Raises TimeoutError, OSError."""
 
     def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all look for the same words, so any serves as a base
+    every = targets["user"]  # all have the same words, so any serves as a base
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
@@ -121,7 +121,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # some may have been applied by now
+            for path in filter(files.is_own_file, waiting):  # others may have been applied by now
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 

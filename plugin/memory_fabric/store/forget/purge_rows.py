@@ -31,13 +31,13 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 # Seconds to wait until no reader uses the write-ahead log.
 CHECKPOINT_S = 10.0
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
-# In the injection ledger, prefixes of the ids of records, of turns, and of entities or their rows.
+# Prefixes of ids in the injection ledger: for records, for turns, and for entities or their rows.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
 # Columns whose content is derived from another column, which is searched instead.
 DERIVED = frozenset((table, "key") for table in ("entities", "aliases", "records", "team_heads"))
-# For each kind of text that is no memory: its table, the key column, and the text columns.
+# For each kind of text that is not a memory: its table, the key column, and the text columns.
 TEXTS = {
     "history": ("operations", "seq", "payload", "inverse"),
     "turns": ("episodes", "id", "text"),
@@ -57,7 +57,7 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Remove purged content; return the count of changed rows and the target with all matches."""
+    """Purge a database; return the count of changed rows, and the target with all matches."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"
@@ -105,7 +105,7 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of a table's rows (see TEXTS) with purged text or for a purged turn."""
+    """Return the keys of a table's rows (see TEXTS) that have purged text or are purged turns."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -148,7 +148,7 @@ def bytes_held(database: Database, sought: Sought) -> int:
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """Return True if a database file contains the text only in its indexes. These store stems and
+    """Return True if a database file contains the text only in its indexes. Indexes store stems and
     letters without accents, which may equal the text by chance; tables are searched separately.
     """
     try:
@@ -173,7 +173,7 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 
 
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
-    """Return the texts of the purge that stay, because other memories here also contain them."""
+    """Return the purged texts that remain because other memories in this database contain them."""
     shared = []
     for text in target.texts:
         sought = Sought((Needle(text),))
@@ -189,7 +189,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories in an operation of its own, which is not purged."""
+    """Log the tombstones of all purged memories in a separate operation, which is not purged."""
     of_id = "SELECT * FROM tombstones WHERE id = ?"
     ids_buried = sorted(target.tombstone_ids())
     if buried := [list(row) for id_ in ids_buried for row in c.execute(of_id, (id_,))]:
@@ -274,7 +274,7 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Mark the words in other texts and session notes; delete rows with the words in their key."""
+    """Replace the words in other texts and session notes; delete rows with the words in the key."""
     cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
     for what in ("blocks", "checkpoints"):
         table, key, column = TEXTS[what]

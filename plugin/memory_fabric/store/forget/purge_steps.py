@@ -39,7 +39,7 @@ class NotErased(StoreUnavailable):
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
-    """Open the databases of these locations; at the end, close the databases of other projects."""
+    """Open the databases of these locations for a `with` block; then close other projects'."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
     try:
@@ -70,13 +70,13 @@ def erase(
 ) -> int:
     """Remove the planned content from all files but backups; return the number of changed rows.
     `progress` is called with a percentage: up to 30 while content is removed, then up to 70 while
-    indexes are rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; no step is then undone.
+    indexes are rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; completed steps remain.
     """
     every, home = target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
-        # user's database first: a queue may have changes of both
+        # The user's database comes first, because a queue may have changes of both databases.
         for number, (location, database) in enumerate(databases[::-1]):
             progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
@@ -140,14 +140,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought)
         inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
-    # In both cases, a database file may contain the words, so only its tables are checked.
+    # If words remain in longer words or in our own texts, only a database's tables are checked.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in (path for path in own_files(memory, where) if path != plan_path):
         with files.open_regular(path) as stream:
             data = stream.read()
         is_database = data.startswith(SQLITE)
-        # In a database file, texts follow each other directly, so words may seem part of others.
+        # In a database file, texts are adjacent, so a word may look like part of a longer word.
         size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
         if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
@@ -227,7 +227,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Clean logs, notices, rejected lines, spool, callers and pages, but no files of a mirror."""
+    """Purge logs, notices, rejected lines, spool, callers and pages, but not a mirror's files."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

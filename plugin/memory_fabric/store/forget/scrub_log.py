@@ -1,5 +1,5 @@
-"""Removal of purged content from logged operations, so that a replay does not restore it. Names are
-compared as a whole; texts are also found inside other texts, unless those are to be kept.
+"""Removal of purged content from logged operations, so that a replay does not restore it. Names
+must match entirely; texts are also found inside other texts, except in those that are to be kept.
 """
 
 import json
@@ -24,10 +24,10 @@ MIN_SOUGHT_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
-    """The content purged from one database: ids of records, names, observations, and their texts.
-    `words` are those of the request: `exact` makes them case-sensitive, `inside` also finds them in
-    longer words. `turns` are ids of purged turns, `alive` ids of the remaining records, `kept`
-    texts of remaining observations, and `given` purged names that the ledger of sessions lists.
+    """The content purged from one database: ids of records, names, observations, and texts. `words`
+    are the request's words: `exact` makes them case-sensitive, `inside` also finds them in longer
+    words. `turns` are ids of purged turns, `alive` ids of the remaining records, `kept` texts of
+    remaining observations, and `given` purged names that the ledger of a session lists.
     """
 
     ids: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class PurgeTarget:
     exact: bool = False
     inside: bool = False
     turns: frozenset[str] = frozenset()
-    # Searches for the request's words, for purged texts, and for both.
+    # Three searches: for the request's words, for purged texts, and for both.
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
@@ -134,7 +134,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Return a JSON value with matches replaced, even across a list of words, or else unchanged."""
+    """Return a JSON value with a marker for each match, even for a match across a list of words."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):
@@ -155,7 +155,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """Replace matches in a text or, if it is JSON, in its values; empty JSON that still matches."""
+    """Replace matches in a text or in the values of JSON; return empty JSON if it still matches."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):

@@ -15,7 +15,7 @@ from memory_fabric.text import one_line
 
 # The marker that replaces erased words in a text that is kept.
 MARK = ERASED
-# More bytes than the longest escape of a single character.
+# A number of bytes that exceeds the longest escape of a single character.
 NEAR_BYTES = 16
 # With more texts than this, an SQL condition is slower than reading every row.
 MAX_RUNS, MAX_RUN_CHARS = 20, 100
@@ -56,7 +56,7 @@ class Sought:
         return len(self._needles)
 
     def is_in(self, text: str | bytes) -> bool:
-        """Return True if the text or bytes contain any of the texts, however deeply escaped."""
+        """Return True if the text or bytes contain a sought text, however deeply it is escaped."""
         return bool(self._needles) and next(self._spans(_bytes(text)), None) is not None
 
     def without(self, text: str) -> str:
@@ -123,7 +123,7 @@ def _bytes(text: str | bytes) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest run of ASCII letters and digits, in lower case; each spelling has it."""
+    """Return the longest run of ASCII letters and digits, lower-cased; all spellings contain it."""
     # Encode first: the lower case of İ begins with an ASCII letter, but its UTF-8 bytes do not.
     ascii_ = unicodedata.normalize("NFC", text).encode("ascii", "replace").lower()
     runs: list[bytes] = _RUN.findall(ascii_)
