@@ -1,7 +1,7 @@
-"""The state in which a mirrored file and its database last agreed, and access to the file's bytes.
+"""The last state in which a mirrored file and its database agreed; access to the file's bytes.
 
-Comparing each side with this state shows what changed later. The state is in the database; the
-redacted lines are in a separate file, named after the digest of the mirrored file's content.
+Comparing the file and the database with this state shows their later changes. The state is in the
+database; the redacted lines are in a separate file, named after the digest of the mirrored file.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from memory_fabric.store.database import Database
 
 # A file's size, modification time and inode; None if the file is missing.
 Signature = tuple[int, int, int] | None
-# Maps the digest of each line to the redacted line; to b"" if the line is no entity or relation.
+# Maps a line's digest to the redacted line, or to b"" if it is neither an entity nor a relation.
 Marked = dict[bytes, bytes]
 
 KEY, PREFIX = "mirror", "agreed-"
@@ -26,8 +26,8 @@ UNSEEN = (-1, -1, -1)
 class State(NamedTuple):
     """The file's signature and digest, and the last operation (`seq` and `operation`) in the file.
     `owed` is True if another program overwrote the file, so that it lacks changes of the database.
-    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes;
-    0 means that all of it is valid and that the mirrored file must be written as a whole.
+    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes.
+    If `length` is 0, the whole file is valid, and the mirrored file must be written as a whole.
     """
 
     signature: Signature
@@ -91,7 +91,7 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Save all lines, redacted, with their digests; return the saved state. Raises OSError."""
+    """Write the file of agreed lines; return the state that refers to the file. Raises OSError."""
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     content = b"\n".join([head, *lines, b""])
@@ -110,7 +110,7 @@ def save_edits(
     handle = files.opened(_path(home, before.base), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         if os.fstat(handle).st_size > before.length:
-            os.ftruncate(handle, before.length)  # remove what a killed process appended
+            os.ftruncate(handle, before.length)  # remove lines that a killed process appended
         files.write_all(handle, added)
         os.fsync(handle)
     finally:
@@ -133,7 +133,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Return the agreed lines; {} if their file is lost, so that no line counts as removed."""
+    """Map digests to agreed lines; {} if their file is lost, so that no line counts as removed."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():
@@ -148,7 +148,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state of the content with this digest if its writer died just before `agree`."""
+    """Return the state for a file with this digest if its writer died just before `agree`."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first = appended.partition(b"\n")[0].removeprefix(b"= ").decode("utf-8", "replace")
     saved = files.parsed(first) if appended[:2] == b"= " and appended.endswith(b"\n") else None
@@ -193,7 +193,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the state's last operation has the same row number in the database."""
+    """Return True if the state is of this database: its last operation has the same row number."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -41,8 +41,8 @@ class BadLine(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Counts of new rows and of created relation ends; `queued`: True if a change was queued;
-    `variants`: for new names, names that differ in case, `-`, `_` or spaces; forgotten names.
+    """Counts of new rows and of created relation ends; True if a change was queued; `variants`,
+    which maps new names to similar existing names; and names not added because they were forgotten.
     """
 
     entities: int = 0
@@ -69,7 +69,7 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Counts of items (`read`) and lines of another kind (`others`); bad lines and their file."""
+    """The result of an import: counts of items (`read`) and other lines; bad lines, their file."""
 
     loaded: Loaded = Loaded()
     read: int = 0
@@ -97,7 +97,7 @@ def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def is_of_lines(content: bytes) -> bool:
-    """Return True if the content's lines can be edited: it is no single object and has no BOM."""
+    """Return True if lines can be edited: the content is not a single object and has no BOM."""
     return not content.startswith(BOM) and _whole(io.BytesIO(content)) is None
 
 
@@ -170,8 +170,8 @@ def load(
     report: Callable[[int], object] | None = None,
 ) -> Loaded:
     """Store entities with their observations, then relations; merge entities that exist already.
-    Both may be generators: only one operation at a time is in memory. `report` receives the number
-    of stored items after each operation. Raises StoreUnavailable; a second call can complete it.
+    Both arguments may be generators: only one operation is in memory at a time. `report` receives
+    the count of stored items. Raises StoreUnavailable; a second call can complete the import.
     """
     loaded, items_done = Loaded(), 0
     for items in (entities, relations):
@@ -191,8 +191,8 @@ def import_file(
     called: str = "",
 ) -> Imported:
     """Merge a file into memory without changing names. Raises StoreUnavailable, OSError. Entities
-    are stored first, so that the ends of relations exist. Bad lines, and those that are too long,
-    are saved in another file. `called` is shown to people instead of the path.
+    are stored first, so that the ends of relations exist. Bad lines, and lines that are too long,
+    are saved in another file. `called` is the name shown to the user instead of the path.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path))
@@ -208,7 +208,7 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines to a file, redacted as one, since a key may span lines. Raises OSError."""
+    """Append bad lines to a file, redacted as one text: a key may span lines. Raises OSError."""
     numbered = list(bad_lines)
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
     redacted = redact("\n".join(lines)).split("\n") if lines else []
@@ -274,14 +274,14 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines, unless no line was readable: then the file has another format."""
+        """Write the bad lines; if no line was readable, write none: the file has another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
 
 def _whole(stream: BinaryIO, max_bytes: int = -1) -> list[Any] | None:
-    """Return the items of a file that is one object with lists; otherwise rewind, return None."""
+    """Return the items of a file that is one object; otherwise rewind the file and return None."""
     some = iter(lambda: stream.readline(max_bytes), b"")
     first = next((line for line in some if line.strip()), b"").removeprefix(BOM)
     records = None

@@ -23,14 +23,14 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# Maps changed entities (names) and relations to True if they are new, so the file lacks them.
+# Maps the name of each changed entity, and each changed relation, to True if the file lacks it.
 Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
     """Lines to add to the file, to remove or to replace, in canonical form. `replaced` maps each
-    old line to its new line, or to b"" to remove it; `marks` maps it to the digest of the line as
-    the file has it. `seq` and `operation` are those of the last edit.
+    old line to its new line, or to b"" to remove it; `marks` maps each old line to the digest of
+    the file's form of that line. `seq` and `operation` are those of the last edit.
     """
 
     seq: int
@@ -83,7 +83,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return the items changed by these operations; None if there are too many or unusual ones."""
+    """Return the items changed by these operations; None for many items or unusual operations."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -116,7 +116,7 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the names in removed rows, and the ends of relations, which may have no own line."""
+    """Return the names in removed rows, and of relations' ends, which may have no own line."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
@@ -159,7 +159,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:
-    """Return up to two spans of a line, including its line end; `mark` is the line's digest."""
+    """Return (start, end) of a line and its line end, for up to two occurrences in the content."""
     places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
         whole = b"\n" + line + b"\n"

@@ -1,10 +1,10 @@
 """Merge changes that other programs made to a mirrored file into its database.
 
-A graph maps the digests of a file's lines to redacted lines; a line that is no entity or relation
-is empty. `before` is the last agreed state. Content that is neither in `before` nor in the change
-belongs to the database and is kept. Recent changes of the database are kept as well, because the
-other program may not have seen them; only digests of the changed parts are stored for this purpose.
-Times are seconds since 1970; this module reads neither files nor the clock.
+A graph maps the digests of a file's lines to redacted lines; a line that is neither an entity nor a
+relation is empty. `before` is the last agreed state. Content that is neither in `before` nor in the
+change belongs to the database and is kept. Recent changes of the database are kept as well, because
+the other program may not have seen them; only digests of the changed parts are stored for this
+purpose. Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ KEY = "mirror-recent"
 SAID, RELATION = "said", "relation"
 # The maximum time, in seconds, between another program's reading and writing of a large file.
 WINDOW_S = 5.0
-# A removal that other programs repeat after each own write is accepted after this many seconds.
+# Seconds after which a removal that another program repeats after each of our writes is accepted.
 LONGEST_S = 60.0
 CHUNK = 500
 
@@ -174,8 +174,8 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 def _removed(
     were: Iterable[Entity | Relation], now: Iterable[bytes], ours: Ours
 ) -> tuple[list[str], dict[str, list[str]], list[Relation], bool]:
-    """Return names, observations by name, and relations of `were` that the lines `now` lack and
-    that the database did not add itself; True if it added some of those that the lines lack.
+    """Return names, observations by name, and relations of `were` that are not in the lines `now`
+    and were not added by the database itself; return True if the database added a missing one.
     """
     texts: dict[str, dict[str, None]] = {}
     relations, types = dict[Relation, None](), dict[str, str]()
@@ -204,7 +204,7 @@ def _agree(
     db: Database, apply: Apply, stated: Entity, forewarn: Callable[[], object], ours: Ours
 ) -> bool:
     """Give an entity the type and the order of observations that the file has, by deleting and
-    restoring it. Return False if the database has changed the type and keeps its own.
+    restoring it. Return False if the database has changed the type and keeps its own type.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

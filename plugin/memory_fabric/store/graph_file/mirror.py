@@ -34,14 +34,14 @@ Test = Callable[[bytes], bool]
 # The first wait is long, because another server may take half a minute to read a large file. Later,
 # answering without the latest changes by others is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
-# How often the file is read again if other programs keep changing it.
+# The maximum number of times that the file is read again while other programs keep changing it.
 ATTEMPTS = 20
 # Characters that are replaced in the name of the database's folder.
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def open_mirrored(settings: Settings, report: Report) -> Memory:
-    """Open the memory of the mirrored file; `report` gets messages. Raises StoreUnavailable."""
+    """Open the memory of the mirrored file; `report` receives messages. Raises StoreUnavailable."""
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
@@ -69,7 +69,7 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
 
 
 def file_path(settings: Settings) -> str:
-    """Return the file's absolute path; a relative one starts in the project or current folder."""
+    """Return the file's absolute path; resolve a relative one in the project or current folder."""
     path = settings.memory_file_path
     if path.startswith("~/"):
         path = settings.user_home + path[1:]
@@ -85,9 +85,9 @@ def home_of(home: str, path: str) -> str:
 
 class Mirror:
     """A served file and its state; `home` is the folder of its database. `behind` is True if the
-    file lacks changes, because it could not be written or was overwritten. `look_in_s` is 0, or
-    after a `write` the seconds until the file must be read again, because a program that read the
-    old file may still overwrite it with old content.
+    file lacks changes, because it could not be written or was overwritten. `look_in_s` is the time
+    after a `write`, in seconds, until the file must be read again (0: not needed), because a
+    program that read the old file may still overwrite the new file with old content.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -108,7 +108,7 @@ class Mirror:
                 for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # The files will be removed by another process that can write to this folder.
+            # Ignore the error: another process that can write to this folder will remove the files.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
@@ -198,7 +198,7 @@ class Mirror:
         return True
 
     def _replaced(self, memory: BaseMemory, is_gone: Test) -> bool:
-        """Write the database's content to the file; return False if the file changed first."""
+        """Write the database's content to the file; return False if others changed it first."""
         db = memory.session_database()
         state = agreed.state_of(db) or agreed.NOTHING
         db.rows("BEGIN")
@@ -210,7 +210,7 @@ class Mirror:
         before = agreed.load_lines(self.home, state)
         lines, marked = _rendered(whole, (line for _, line in self._lines()), before, is_gone)
         digest = agreed.digest_of(lines)
-        # Save the state first: if this process dies, the next one recognises the content by it.
+        # Save the state first: if this process dies, the next one uses it to recognise the content.
         after = agreed.save_lines(self.home, State(None, digest, *last), marked)
         written = signature_of(self.path)
         if digest != state.digest:
@@ -222,7 +222,7 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save own changes before they are written, because others may have read the old file."""
+        """Save our changes before writing them, because others may have read the old file."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
             # Check this, because replacing a file succeeds even if the file is read-only.
             raise PermissionError("it is read-only")
@@ -230,7 +230,7 @@ class Mirror:
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file and return its signature; UNSEEN if changed since, None if before."""
+        """Replace the file; return its signature, None if it changed before, UNSEEN if after."""
         still = lambda: signature_of(self.path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
@@ -239,7 +239,7 @@ class Mirror:
         return written if is_ours else agreed.UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
-        # If others have changed the file since, the next check reads the file again.
+        # If others have changed the file since, this signature makes the next check read it again.
         self._seen = signature
         agreed.agree(db, self.home, state._replace(signature=signature))
 
@@ -266,10 +266,10 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply others' changes; return the new state, `owed` if the file now lacks own changes."""
+        """Apply others' changes; return the new state (`owed` if the file lacks our changes)."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        # Make no second copy when a failed merge is repeated: it would have less content.
+        # Back up only once if a failed merge is repeated: a second copy would have less content.
         if any(before.values()) and not any(now.values()) and not self._saved:
             copy = backup.create(db.path)
             self._saved = True
@@ -289,7 +289,7 @@ class Mirror:
             return result
 
         is_ahead = agreed.is_ahead(db, state)
-        # A relation's line that was removed may have been the only one with its ends' names.
+        # A removed line of a relation may have been the only line with the names of its ends.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
         ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
@@ -350,7 +350,7 @@ def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
     """Return the new file's lines, and a map of their digests: the graph's lines in the database's
-    order, and other lines of `present`, in front if they preceded the graph, otherwise at the end.
+    order, and other lines of `present`, before the graph if they were there, otherwise after it.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

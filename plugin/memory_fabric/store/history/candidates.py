@@ -1,4 +1,4 @@
-"""Candidates: records that await confirmation (never noted, or old and never confirmed)."""
+"""Candidates: records awaiting confirmation (stated in no note, or unconfirmed for a long time)."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _WITHOUT_WORDS = (
     "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
     f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
-# Condition for notes of the assistant alone that nobody has used or repeated.
+# SQL condition for notes that only the assistant stated, and that nobody used or repeated.
 _UNCONFIRMED = (
     f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 AND NOT EXISTS (SELECT 1 "
     "FROM injections AS i WHERE i.memory = 'record:' || records.id AND i.channel = 'pull') "
@@ -40,13 +40,13 @@ def waiting(memory: Memory) -> list[Record]:
 
 
 def said_again(candidate: Record) -> int:
-    """Return the count of other sessions in which the user said it again in similar words."""
+    """Return the count of other sessions in which the user repeated this in similar words."""
     times = candidate.evidence.get(AGAIN)
     return times if isinstance(times, int) else 0
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Record that the session saw these candidates; repeating them there then confirms nothing."""
+    """Record that the session saw these candidates, so that repeating one does not confirm it."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return

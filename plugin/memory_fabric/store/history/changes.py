@@ -23,8 +23,8 @@ _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "int
 
 
 class Change(NamedTuple):
-    """One logged operation. `by` is its provenance; applying `inverse` undoes it. `what` describes
-    the operation in a phrase, but is empty unless `trace` set it.
+    """One logged operation. `by` is its provenance; applying `inverse` undoes it. `what` is a
+    phrase that describes the operation; only `trace` sets it.
     """
 
     id: str
@@ -113,9 +113,9 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the changes that are undone together with this one, newest first: the others of its
-    batch, and all of statements that a note of the batch replaced. If the user selected a change
-    (`is_named`) of a run over past sessions, it is undone alone, unless it began the run.
+    """Return the changes that are undone together with this one, newest first: the changes of its
+    batch, and all changes to statements that a note of the batch replaced. A change that the user
+    selected (`is_named`) from a run over past sessions is undone alone, unless it began the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -124,7 +124,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
     listed_ids = {c.id for c in changes}
-    # These changes deleted statements without a tombstone, because a note says the same.
+    # These changes deleted statements without a tombstone, because a note states the same.
     said_better = [c for c in changes if c.kind == "forget" and c.payload.get("bury") is False]
     said_better = [c for c in said_better if not c.payload.get("moved_to")]
     replaced = [record for c in said_better for record in former_records(c.inverse)]

@@ -8,7 +8,7 @@ from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
 
 KINDS = ENTITY, RECORD = "entity", "record"
-# Condition for records that pruning may suggest: active, own, neither pinned nor ended nor local.
+# Condition for records that pruning may suggest: active, this user's, not pinned, ended or local.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"

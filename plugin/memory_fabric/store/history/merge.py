@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A planned merge: `into` gets the observations, relations and names of the others."""
+    """A planned merge: `into` gets the observations, relations and names of the other entities."""
 
     into: Part
     others: tuple[Part, ...]
@@ -71,8 +71,8 @@ def merge(memory: Memory, planned: Plan, by: Provenance) -> dict[str, object]:
 def change_aliases(
     memory: Memory, entity: str, names: Sequence[str], by: Provenance, *, remove: bool = False
 ) -> Aliases:
-    """Add or remove aliases; return the entity's aliases and the refused names. Raises NotFound,
-    also if no name to remove was an alias, BadInput, or StoreUnavailable.
+    """Add or remove aliases; return the entity's aliases and the refused names. Raises BadInput,
+    StoreUnavailable, or NotFound, also if none of the names to remove is an alias.
     """
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}

@@ -1,4 +1,4 @@
-"""Find records and entities by names and ids that people type; pin a record; format it as JSON."""
+"""Find records and entities by names and ids that people type; pin records; format them as JSON."""
 
 import re
 from typing import Any
@@ -25,7 +25,7 @@ def looks_like_id(text: str) -> bool:
 
 
 def means_id(memory: Memory, text: str) -> bool:
-    """Return True if a text looks like an id, or ends a record's id and is no entity's name."""
+    """Return True if a text looks like an id, or is the end of a record's id but no entity name."""
     if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
         return looks_like_id(text)
     return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
@@ -62,7 +62,7 @@ def no_such_entity(name: str) -> NotFound:
 
 
 def several_ids(text: str, ids: Any) -> BadInput:
-    """Return the error for a text with which several ids end."""
+    """Return the error for a text that is the end of several ids."""
     listed = ", ".join(ids)
     return BadInput("id", f"{text!r} fits several ids: {listed}.", remedy="Type more of the id.")
 
@@ -102,7 +102,7 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # unreadable, or too large to be a queue
+            continue  # the file is unreadable, or too large to be a queue
         payloads = [line.get("payload") for line in waiting]
         changed = [p.get("record") for p in payloads if isinstance(p, dict)]
         if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):

@@ -100,7 +100,7 @@ def as_json(change: Change) -> Json:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[Change]:
-    """Return the changes of an entity or record, even a deleted one, or all; newest first."""
+    """Return the changes of an entity or record (even if deleted), or all changes; newest first."""
     listed = changes.read_all(memory, limit=limit) if name is None else _concerning(memory, name)
     return [described(memory, change) for change in listed[:limit]]
 
@@ -146,7 +146,7 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return (session, memory, channel, time) of main conversations' injections, without copies."""
+    """Return (session, memory, channel, time) of injections into main conversations, not copies."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "

@@ -81,11 +81,11 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
         because = prospect(change)
         if not because:
             payload = {"operation": change.id, "steps": list(change.inverse), **batch}
-            # The undo is visible in the same domain as the change.
+            # The undo gets the domain of the change, so that it is visible in that domain.
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # If the undo was queued, it may be impossible to open the database.
+        # Do not open the database if the undo was queued, because opening it may fail.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))
