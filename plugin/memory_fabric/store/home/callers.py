@@ -1,5 +1,5 @@
 """The callers of the server's tools. The client sends the server only a call's id, so a hook saves
-which session and agent made the call (decision 0031): in a file, to open no database.
+which session and agent made the call (decision 0031), in a file, so that it opens no database.
 """
 
 import os
@@ -25,7 +25,7 @@ class Caller(NamedTuple):
 
 
 def save(home: str, call: str, caller: Caller) -> None:
-    """Save the caller of a call. Raises OSError, or ValueError if the call's id is no file name."""
+    """Save the caller of a call. Raises OSError, or ValueError if the id is not a file name."""
     path = _path(home, call)
     folder = os.path.dirname(path)
     files.make_folder(folder)

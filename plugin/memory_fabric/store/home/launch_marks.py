@@ -57,13 +57,13 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
             elif kind != RULES or not _is_noted_unbound(connection, database_path):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except (sqlite3.Error, OSError):
-        return  # without a marker file, the change itself must still succeed
+        return  # the change itself must succeed even without a marker file
 
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`.
-    If the rules' `state` (`state_of_rules` before reading them) has changed, nothing is recorded.
-    Call this within a transaction, so that no other process changes a rule meanwhile.
+    If the rules' `state` (from `state_of_rules`, before they were read) has changed, record
+    nothing. Call this within a transaction, so that no other process changes a rule meanwhile.
     """
     try:
         if not state or state_of_rules(connection) != state:
@@ -82,7 +82,7 @@ def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> boo
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the `When:` texts, which must be in no file; '' if unreadable."""
+    """Return a checksum of the `When:` texts, which no file may contain; '' if unreadable."""
     texts = "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records"
     try:
         rows = connection.execute(f"{texts} WHERE {KINDS[RULES]} ORDER BY seq").fetchall()
@@ -91,7 +91,7 @@ def state_of_rules(connection: sqlite3.Connection) -> str:
     state = 0
     for char in str(rows):  # zlib.crc32 would be slower, because of the import
         state = (state * 31 + ord(char)) % STATES
-    return f"{__version__} {state:x}"  # another release may read more rules
+    return f"{__version__} {state:x}"  # another release may interpret the rules differently
 
 
 def _unbound_path(database_path: str) -> str:
@@ -124,7 +124,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove the stored projects of all launch folders; the next hook stores its folder's again."""
+    """Remove the stored projects of all launch folders; a folder's next hook stores it again."""
     for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))

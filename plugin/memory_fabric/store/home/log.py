@@ -45,7 +45,7 @@ LATE_NOTICE = (
 
 
 def note(home: str, data_dir: str, line: str) -> None:
-    """Log a line with the time: in home, or in the data folder, or on stderr. Never raises."""
+    """Log a line with its time in home, else in the data folder, else on stderr. Never raises."""
     # Imported late: slow to import, and needed only for a problem.
     from memory_fabric.redaction.redact import redact
 
@@ -114,7 +114,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event, in `place` if given. Raises OSError, TimeoutError."""
+    """Save a notice for the next event (in `place`, if given). Raises OSError, TimeoutError."""
     # Imported late: slow to import, and needed only for a notice.
     from memory_fabric.redaction.redact import redact
 
@@ -125,7 +125,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Return and remove the notices for `place` and for any place; none if the file is locked."""
+    """Remove and return the notices for `place` and for all places; none if the file is locked."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
@@ -169,12 +169,12 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return a notice of unreported failures, and once of a late prompt; '' if there are none."""
+    """Return a notice of unreported failures, and of the first late prompt; '' if there is none."""
     from memory_fabric.redaction.redact import without_secrets  # imported late: failures are rare
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # the Stop event has tried all tiers, so others work again
+    if event_name == "Stop":  # Stop has tried all tiers, so tiers without failure work again
         failing = {PREFIX + _kind_of(failure) for failure in failures}
         for folder in _mark_folders(places):
             marked = {name for name in files.names_in(folder) if name.startswith(PREFIX)}

@@ -17,7 +17,7 @@ def key_of(home: str) -> bytes:
     path = os.path.join(home, KEY)
     if key := _read(path):
         return key
-    # This happens once and may exceed the event's time: without the key, nothing can be queued.
+    # Creating the key, which is done once, may exceed the event's time: the queue needs the key.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:

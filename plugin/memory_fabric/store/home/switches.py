@@ -1,6 +1,6 @@
 """Settings in home: config.toml and switches.json, which are read again after each change. If
-config.toml is invalid, memory is off if the file might isolate domains; else, switches that turn
-something off apply.
+config.toml is invalid, memory is off if the file might isolate domains; otherwise, its switches
+that turn something off still apply.
 """
 
 import os
@@ -41,7 +41,7 @@ class ConfigFile(NamedTuple):
 
 
 def settings_of(environ: Mapping[str, str]) -> Settings:
-    """Return the settings from environment and config.toml; `complaints` lists errors in both."""
+    """Return the settings from the environment and config.toml; `complaints` lists their errors."""
     file = read_file(config.home_path(environ))
     settings = config.read_settings(environ, file.table)
     complaints = (*settings.complaints, *filter(None, [file.complaint]))
@@ -60,7 +60,7 @@ def read_file(home: str) -> ConfigFile:
     try:
         return ConfigFile(files.read_toml(path))
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error).replace(path, NAME).rstrip(".")  # other clients may see this message
+        why = str(error).replace(path, NAME).rstrip(".")  # other clients see this: omit the path
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
