@@ -20,7 +20,7 @@ _TAKE_OVER = (
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Create entities with their observations. An existing entity gets the observations that it
-    lacks; with `apart`, observations that only another domain contains count as lacking.
+    lacks; with `apart`, an observation that only another domain contains counts as missing.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -45,7 +45,7 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations. An entity that is missing at an end gets its type from the vocabulary."""
+    """Create relations; an entity missing at an end is created with the vocabulary's type."""
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
@@ -101,7 +101,7 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add to an existing entity the observations it lacks, unless forgotten; return them."""
+        """Add missing texts, unless forgotten, to an existing entity; return the added texts."""
         c = self._c
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()
@@ -130,7 +130,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and these observations from records: they are now stated directly."""
+        """Detach an entity and these observations from records: this operation states them."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -141,7 +141,7 @@ class _Statement:
         self._detach(mine)
 
     def detach_relation(self, relation: Payload) -> None:
-        """Detach a relation from its record: it is now stated directly."""
+        """Detach a relation from its record, because this operation states the relation."""
         of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
         of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
         self._detach(rows.nothing() | {"relations": of_records})

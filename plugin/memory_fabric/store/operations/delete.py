@@ -1,5 +1,5 @@
 """Operations that delete entities, observations and relations, and `forget`, which also deletes
-records and turns, and sets tombstones. The inverse, `restore`, skips rows forgotten since then.
+records and turns, and sets tombstones. The inverse, `restore`, skips rows forgotten meanwhile.
 """
 
 from collections import Counter
@@ -64,9 +64,9 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added. An
-    undo restores everything except turns, whose text no operation contains. A later statement
-    restores its content, too; replaying an older one does not. With `only`, other domains are
-    unaffected.
+    undo restores everything except turns, whose text no operation contains. Content that is stated
+    again later is stored again, but replaying an older statement does not restore it. With `only`,
+    other domains are unaffected.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")
@@ -120,7 +120,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # In reverse order: a row that two of the records stated was deleted with the second of them.
+    # In reverse order, because a row stated by two of the records was deleted with the second one.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
@@ -135,7 +135,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Attribute rows to records of other domains that also state them; return groups to undo it."""
+    """Attribute rows to records of other domains that also state them; return the undo's groups."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

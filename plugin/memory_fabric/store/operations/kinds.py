@@ -63,7 +63,7 @@ def _undo(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _is_step(value: Any) -> bool:
-    """Return True for a valid step of an inverse. An undo is no valid step: undos must not nest."""
+    """Return True for a valid step of an inverse, but not for an undo: undos must not nest."""
     if not fits(value, {"kind": str, "payload": dict}) or problem(value["kind"], value["payload"]):
         return False
     return KINDS[value["kind"]].is_logged and value["kind"] != "undo"

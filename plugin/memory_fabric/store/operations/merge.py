@@ -58,7 +58,7 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove aliases of an entity. Records' statements under these names no longer concern it."""
+    """Remove aliases. Statements of records about these names no longer belong to the entity."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -84,7 +84,7 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    # The merged entity is stated by this user, or without a record, if one of the entities is.
+    # The merged entity counts as this user's, or as stated without a record, if one of them does.
     origin = {f: out[0][f] if all(row[f] for row in out) else "" for f in ("record", "said_by")}
     groups = [
         restore.group("entities", out, [out[0] | origin | {"aliases": unique}]),
@@ -133,14 +133,14 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that replace rows with their moved form; rows of equal `content` become one."""
+    """Return groups that replace rows by their merged form; rows of equal `content` become one."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # This user's rows come first; of these, one that already has the target's form is kept.
+        # This user's rows come first; preferably, one that already has the target's form is kept.
         same.sort(key=_is_of_others)
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])

@@ -31,7 +31,7 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; return counts of stored and deleted records.
     `records` are new or changed records, `forgotten` the ids that the journal marks as forgotten,
-    `here` all its ids, `sums` checksums of the lines that were read. A record that is no longer in
+    `here` all ids in the journal, `sums` checksums of the lines read. A record that is no longer in
     the journal is deleted, unless it is pinned, in another clone's journal, or in a team's log.
     """
     place, stored = payload["place"], []

@@ -1,8 +1,8 @@
 """Operations on records: remember, strengthen, put back, link; and the records' rows in the graph.
 
 An active record that is not local also adds its text to its entities (BR-11). Graph rows that a
-record added have its id. They are deleted with the record, unless another record states the same
-content, or the user stated it directly.
+record added have the record's id. They are deleted with the record, unless another record states
+the same content, or the user stated the content directly.
 
 A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` supersedes the record `id` at
 this time (if both are empty, `id` is reopened), and `was` is the former state of `id`. A link is
@@ -120,7 +120,7 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
     """Supersede the records that `new` may supersede; return the links that were set. `stored` is
     `new` itself, or the older record that `new` repeats. The permission depends on the trust of
-    `new`; it is checked again here because this is within the transaction.
+    `new`; it is checked again here, within the transaction.
     """
     if stored.status != "active":
         return []
@@ -277,7 +277,7 @@ def _rank(record: Record) -> int:
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     # If a sentence is read again, entities learned in the meantime must not raise its confidence.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
-    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # a new quotation
+    quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # the quotation is new
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
     confidence = old.confidence if adds_nothing else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= models.STORED_FROM
@@ -304,7 +304,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Return the record's evidence, merged with the repetition's unless that has less trust."""
+    """Return the record's evidence, with the repetition's added unless that has less trust."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}

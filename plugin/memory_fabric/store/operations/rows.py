@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 5_000
 UNKNOWN_TYPE = "unknown"
 
 _STATED = "record trust source session agent domain created_at"
-# For each table: its columns, by their names in a row, and the SQL for what follows FROM.
+# For each table: its columns, by their names in a row, and the SQL after FROM.
 _TABLES: dict[str, tuple[dict[str, str], str]] = {
     "entities": (
         {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
@@ -132,7 +132,7 @@ entities, observations, relations = (partial(_find, table) for table in _TABLES)
 
 
 def own(c: Connection, table: str) -> Iterator[Row]:
-    """Yield this user's own rows of a table, the oldest first. They are read in large portions."""
+    """Yield this user's own rows of a table, oldest first; they are read in large portions."""
     (most,) = c.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()
     for first in range(1, most + 1, ROWS_AT_ONCE):
         where = f"{table[0]}.{_OWN[table]} AND {table[0]}.id BETWEEN ? AND ?"
@@ -216,7 +216,7 @@ def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
     """Return, in order, the texts that an entity lacks, or with `apart`, lacks in the caller's
-    domain. A text that only other team members have stated counts as lacking; their row is deleted.
+    domain. A text that only other team members have stated counts as missing; their row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -270,9 +270,9 @@ def name_of(c: Connection, entity: int) -> str:
 
 
 class NewRows:
-    """New entities and observations of one operation, which `insert` stores in few statements: for
-    each statement, FTS5 writes its buffer, so one for each row costs four times as much as one for
-    a hundred rows. `pending` has the row numbers of the entities for which rows are queued.
+    """New entities and observations of one operation, which `insert` stores in few statements. FTS5
+    writes its buffer for each statement, so a statement for each row costs four times as much as
+    one for a hundred rows. `pending` has the row numbers of the entities for which rows are queued.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
@@ -365,6 +365,6 @@ def _index_names(c: Connection, entity: int) -> None:
 
 
 def among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield a query's rows for many values. Placeholders for some hundred of these replace `{}`."""
+    """Yield a query's rows for many values, some hundred at a time; placeholders replace `{}`."""
     for some in chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)

@@ -18,17 +18,17 @@ REPEATING = ("import", "journal")
 
 
 def of_entity(name: str) -> str:
-    """Return the id that a tombstone of this entity has."""
+    """Return the id of a tombstone for this entity."""
     return "entity:" + _digest(name)
 
 
 def of_observation(name: str, text: str) -> str:
-    """Return the id that a tombstone of this observation of an entity has."""
+    """Return the id of a tombstone for this observation of an entity."""
     return "observation:" + _digest(f"{name}\n{text}")
 
 
 def of_turn(uuid: str) -> str:
-    """Return the id that a tombstone of this turn of a session has."""
+    """Return the id of a tombstone for this turn of a session."""
     return f"turn:{uuid}"
 
 
