@@ -23,7 +23,7 @@ FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """Valid tables of config.toml, and its error. `closed`: memory is off, to isolate domains."""
+    """The valid tables and the error of config.toml; `closed`: memory is off to isolate domains."""
 
     table: Mapping[str, Any] = {}
     error: str = ""

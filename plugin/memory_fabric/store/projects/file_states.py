@@ -41,7 +41,7 @@ class FileState(NamedTuple):
 
 
 def update(memory: BaseMemory) -> int:
-    """Save the states of files that new or changed records mention; return the records' number."""
+    """Save the states of files that new or changed records mention; return the count of records."""
     database = _database(memory.whole)
     if database is None or database.newer or database.read_only:
         return 0
@@ -84,9 +84,9 @@ def changed(
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
     """Map record ids to their changed files: each file's path, with CHANGED or GONE. At most
-    `max_files` of each record are compared. If only a file's time differs, as after a checkout,
-    blob ids are compared; a file of more than `max_bytes` is then not read and counts as unchanged.
-    Returns an empty mapping if the database cannot be read in time.
+    `max_files` of each record are compared. If only a file's time differs (after a checkout, for
+    instance), blob ids are compared; a file of more than `max_bytes` is then not read and counts as
+    unchanged. Returns an empty mapping if the database cannot be read in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -161,7 +161,7 @@ def _folders(memory: BaseMemory) -> tuple[str, str]:
 
 
 def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]]:
-    """Return the states of these records' files, in the order of `ids`; all states for None."""
+    """Return the states of these records' files in the order of `ids`, or all states for None."""
     columns = "f.record, f.path, f.blob_id, f.size, f.mtime_ns"
     if ids is None:
         return database.rows(f"SELECT {columns} FROM file_states AS f ORDER BY f.record, f.path")
@@ -171,12 +171,12 @@ def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]
 
 
 def paths_in(texts: Iterable[str]) -> list[str]:
-    """Return what looks like a path in these texts: in backquotes, or with a slash or a dot."""
+    """Return the words that look like paths: in backquotes, or with a slash or a dot."""
     paths: dict[str, None] = {}
     for text in texts:
         for word in (*text.split("`")[1::2], *text.translate(_SEPARATORS).split()):
             word = word.strip().rstrip(_ENDS).removeprefix("./")
-            head, colon, tail = word.partition(":")  # a line number may follow
+            head, colon, tail = word.partition(":")  # a line number may follow the path
             path = head if colon and tail[:1].isdigit() else word
             is_plain = not any(part in path for part in ("\0", "\n", "://"))
             fits = is_plain and 2 < len(path) <= MAX_PATH_CHARS
@@ -201,7 +201,7 @@ def _state(root: str, path: str) -> FileState | None:
     if len(content) == status.st_size:
         import hashlib  # imported late: it loads OpenSSL, and few hooks need it
 
-        # The same id as `git hash-object --no-filters` returns.
+        # The result is the id that `git hash-object --no-filters` returns.
         blob = b"blob %d\0%b" % (len(content), content)
         blob_id = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
     return FileState(inside, blob_id, status.st_size, status.st_mtime_ns)

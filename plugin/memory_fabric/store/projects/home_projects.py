@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views are created as usual. Raises StoreUnavailable for an older release."""
+        """Return None, so that views are created. Raises StoreUnavailable for an older release."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."
@@ -90,7 +90,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects that have memories (in `domain`, if given), the last changed first."""
+    """Return the projects that have memories (in `domain`, if given), last changed first."""
     registry = registry_file.read_registry(home)
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
     listed = []

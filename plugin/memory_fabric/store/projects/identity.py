@@ -3,7 +3,7 @@
 A project is identified by the real path of its git common directory, or of a folder without git.
 The folder itself proves these keys. A normalised git remote, or a repository to which a `.git` file
 points without a link back, is only a claim: an unpacked archive can have it, too. A claim counts if
-no other project has it or the user trusts it (docs/decisions/0035). A basename never counts.
+no other project has it or the user trusts it (docs/decisions/0035). A folder's name never counts.
 """
 
 import os
@@ -190,7 +190,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Return `url` of origin or of the first remote, and core's `worktree` and `bare`; or ''."""
+    """Return `url` of origin or the first remote, core's `worktree` and `bare`; '' if missing."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""

@@ -1,8 +1,8 @@
 """Links of a folder to another project, and splits into a new project, as the user decides.
 
 A folder's own keys (its repository or path, but not a remote, which other folders may share) are
-assigned to a project and marked as settled: from then on they decide. If its former project has no
-other folder, the current memory of that project is copied, and the original is kept. Rows are
+assigned to a project and marked as settled: they then determine the folder's project. If the former
+project has no other folder, its current memory is copied, and the original is kept. Rows are
 inserted in the same way as by an undo, so that they can be removed again.
 """
 
@@ -42,8 +42,8 @@ class KnownProject(NamedTuple):
 
 class Plan(NamedTuple):
     """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
-    `before` has each of these keys with the id of its present project, or ''. `left` are the
-    projects that will have no folder. If the plan is an undo, `undoes` has the saved information.
+    `before` maps each of these keys to the id of its present project, or ''. `left` lists the
+    projects that will have no folder. For an undo, `undoes` has the information that was saved.
     """
 
     action: str
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Count of records and entities that a link copies from projects left without a folder."""
+        """Return the count of records and entities that a link copies from projects in `left`."""
         if self.action != "link":
             return 0
         return sum((left.records or 0) + (left.entities or 0) for left in self.left)

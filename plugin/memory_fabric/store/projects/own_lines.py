@@ -1,7 +1,7 @@
 """The file `own.jsonl`, which proves which lines of a project's decisions.jsonl this home wrote.
 
-Its header has the project's id and location, signed with this home's key. For each line of the
-journal that this home wrote, it has a signature over the line and the header. The file must never
+Its header has the project's id and location, signed with this home's key. The file has a signature
+for each line of the journal that this home wrote, over the line and the header. The file must never
 be shared, so it is not written unless the folder's `.gitignore` hides it from git. The location is
 the real path and the inode of the project's folder, which differ for a copy or an unpacked archive.
 """
@@ -76,7 +76,7 @@ def exists(folder: str) -> bool:
 
 
 def header(home: str, folder: str) -> Header | None:
-    """Return the header if it is signed with this home's key; None otherwise or without a file."""
+    """Return the header if it is signed with this home's key; None if not, or if it is missing."""
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = signing.known_key(home)
@@ -106,7 +106,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
         return
     ignores = {line.strip() for line in ignored.splitlines()}
     if "*" not in ignores or any(line[:1] == "!" and line not in SHOWN for line in ignores):
-        return  # git would add the file
+        return  # git would add the file to the repository
     key = signing.key_of(home)
     first = head._asdict()
     whole = [{**first, "signature": signing.signature(first, key)}]

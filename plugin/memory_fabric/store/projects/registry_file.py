@@ -80,7 +80,7 @@ def registry_stamp(home: str) -> files.Stamp:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and cards for `names` by id ('' keeps a card's name). Raises OSError."""
+    """Write the registry, and cards of `names` by id ('' keeps a card's name). Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -127,7 +127,7 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects that have keys of this folder, unless the user decided."""
+    """Return the ids of other projects with keys of this folder, unless the user has decided."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -185,8 +185,8 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
                 names[id_] = ""  # '' keeps the card's name
     write_registry(home, now, names)
-    # Imported late: needed only if the registry has changed. The key is made now because queues
-    # need it, even if home is read-only later.
+    # Imported late: needed only if the registry has changed. Create the key now, because queues
+    # need it even if home becomes read-only later.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -287,7 +287,7 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with a moved folder's new path, and its project; None if the move is not
+    """Return the registry with a moved folder's new path, and its project; None unless the move is
     proved by an own.jsonl signed for this inode, which no copy has, and for a path that is gone.
     """
     from memory_fabric.store.projects import own_lines
