@@ -112,8 +112,9 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge others' changes to the file; if none, this costs one `stat`. Report a file that is
-        no longer readable. Raises StoreUnavailable if it never was readable, or for the database.
+        """Merge other programs' changes to the file; without any, this costs one `stat`. Report a
+        file that is no longer readable. Raises StoreUnavailable if the file was never readable, or
+        for an error of the database.
         """
         try:
             if signature_of(self.path) != self._seen:

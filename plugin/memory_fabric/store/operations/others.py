@@ -94,8 +94,8 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's record in its stored form; None if this user wrote or forgot it. `old`,
-    the stored version, gives pin and successor. `any_forgotten` is False if no tombstone exists.
+    """Return another user's record in its stored form; None if this user wrote or forgot it. Pin
+    and successor are those of `old`, the stored version. `any_forgotten`: False without tombstones.
     """
     if old is not None and not is_of_others(old):
         return None

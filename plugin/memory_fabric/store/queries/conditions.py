@@ -1,7 +1,7 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
-For every field with a filter, a row must have one of the wanted values; it does not match if it has
-no such field. Graph rows that a record added have the scope, project and category of the record;
+A row matches if each of its filtered fields has one of the wanted values; a row without such a
+field does not match. Graph rows that a record added have the record's scope, project and category;
 others have the scope and project of their database. A relation has a session, agent and type only
 through a record that states it. `projects` are case-folded names; '' means rows without a project
 tag, which belong to the database's own project. Domains are filtered in store.scoped_memory.
@@ -17,27 +17,27 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import encodable
 
 Group = Sequence[str]
-# A group's words, after the number of rows that contain any of them.
+# The number of rows that contain any of a group's words, and these words.
 Counted = tuple[int, list[str]]
 
 # The scope of turns, because they are stored in the project's database.
 TURNS_SCOPE = "team"
-# The records that one session, the bound value, may see: all except local records of others.
+# SQL condition: the session (the bound value) may see the record, which is not local to another.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 # A query's limit is divided by this number for the rows of other users.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce({}, '') COLLATE NOCASE"
-# Maximum number of words in a query. From a message, no more words are taken either.
+# The maximum number of words in a query, and of words that a message contributes to one.
 MAX_TERMS = 96
 # Maximum number of words for which rows are counted, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
 # A word in more than half of all rows has no weight in bm25, but ranking its rows costs the most.
 # Counting rows costs a twentieth of ranking them; in a small store, both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# Up to RANKED_ROWS matches, all are ranked (some 20 ms). If there are more, a row must contain
+# If at most RANKED_ROWS rows match, all are ranked (some 20 ms). Otherwise, a row must contain
 # several of the query's groups: as many as leave SPARE times the requested number of rows.
 RANKED_ROWS, SPARE = 20_000, 16
-# Only this many frequent groups are used, the rarest, because bm25 reads every row of each group.
+# Only the rarest frequent groups are used, up to this number: bm25 reads every row of each group.
 MAX_IN_QUORUM = 4
 # Counts up to COUNTED_ROWS are exact; larger counts are estimated from the newest SAMPLED_ROWS.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
@@ -61,7 +61,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return condition and limit for this user's rows and, if there are any, for others' rows."""
+    """Return (condition, limit) for this user's rows and, if there are any, for others' rows."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -143,7 +143,7 @@ def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> 
 
 
 def _of_its_record(db: Database, record: str) -> tuple[str, str, str]:
-    """Return SQL for the scope, category and project of a graph row, which its record decides."""
+    """Return SQL for the scope, category and project of a graph row, which come from its record."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     parts = (f"(SELECT json_extract(x.body, '$.{n}') {mine})" for n in ("category", "project"))
     category, tag = parts
@@ -225,7 +225,7 @@ def selective_query(
             break
     else:
         if len(frequent) > 1 and holding < limit and not rare:
-            # Perhaps no row contains several of the frequent groups.
+            # Few rows contain several frequent groups, so also accept rows with only the rarest.
             expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
 
@@ -251,7 +251,7 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
     common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
     counts: dict[str, int] = {}
-    if rows <= SAMPLED_ROWS:  # one query counts all words; in a large index, each has its own
+    if rows <= SAMPLED_ROWS:  # in a small index, one query counts all words
         words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
         first = f"SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?"
         numbers = db.rows(

@@ -23,7 +23,7 @@ LAST_READ = (
     "UNION ALL SELECT max(loaded_at) FROM sessions)"
 )
 UNREAD = "unread sentences"
-# The kind under which records are counted that no database contains any more.
+# The kind for records that no database contains any more.
 FORGOTTEN = "forgotten"
 CHARS_PER_TOKEN = 4
 
@@ -77,7 +77,7 @@ def has_turn(memory: Memory, words: str) -> bool:
 
 
 class Share(NamedTuple):
-    """The number of items, and of their characters, of one kind or channel."""
+    """The counts of items and of their characters, for one kind or channel."""
 
     name: str
     items: int = 0
@@ -94,7 +94,7 @@ class Summary(NamedTuple):
 
     @property
     def total(self) -> Share:
-        """Return the sums over all kinds."""
+        """Return the counts of items and characters, summed over all kinds."""
         return Share("", sum(s.items for s in self.kinds), sum(s.chars for s in self.kinds))
 
 
@@ -153,7 +153,7 @@ _MONDAY = "date(created_at, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """The number of cases counted for a figure, and the number of cases for which it is true."""
+    """For one figure: the number of all cases, and of the cases in which its statement is true."""
 
     n: int = 0
     yes: int = 0
@@ -241,8 +241,8 @@ _CROSSING = """
 
 
 class DomainCounts(NamedTuple):
-    """The rows of each domain, counted by TABLES_BY_DOMAIN; the number of cross-domain relations,
-    and the `first` of them, with the fields of CROSSING.
+    """The row counts of each domain in TABLES_BY_DOMAIN; the number of cross-domain relations, and
+    the `first` of these relations, with the fields of CROSSING.
     """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -281,15 +281,15 @@ _WEEK = (
     f"coalesce(sum({_OWN} AND superseded_by <> '' AND valid_to >= ?1), 0), "
     f"coalesce(sum(status = 'candidate' AND {CURRENT} AND scope <> 'local'), 0) FROM records"
 )
-# Finds a row if no summary was shown since ?2, a record is older than ?3, and an own one newer.
+# Finds a row if no summary was shown since ?2, a record precedes ?3, and an own one follows ?2.
 _WEEK_DUE = (
     "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
     f"AND EXISTS (SELECT 1 FROM records WHERE created_at >= ?2 AND {_OWN})"
 )
-# Sets a key of `meta`, unless another session has changed its value; the condition follows.
+# Sets a key of `meta` if its old value meets a condition, which is appended to the statement.
 _TAKE = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value"
-# The key in `meta` of the day on which arrivals were last shown, and of the last record by then.
+# The key in `meta` for the day when arrivals were last shown, and the last record's row then.
 ARRIVALS_TOLD = "arrivals told at"
 # Selects records of other users, and from other machines of this user, by the primary key.
 _ARRIVED = (

@@ -1,8 +1,8 @@
 """Search of entities for the graph tools, by substrings and separate words, best matches first.
 
-Like the reference server, it finds the whole query as one substring, ignoring case. Trigram indexes
-(without positions) select candidate rows, and each candidate is then checked. For a query of one or
-two letters, the graph itself is read until there are enough matches.
+Like in the reference server, the whole query matches as one substring, ignoring case. Trigram
+indexes (without positions) select candidate rows, and each candidate is then checked. For a query
+of one or two letters, the graph itself is read until there are enough matches.
 """
 
 import json
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Names, scores and shares of words found, by entity id; `whole` lists those with all words."""
+    """Names, scores and shares of words found, by entity id; entities with all words (`whole`)."""
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -143,7 +143,7 @@ _RANKED = {
 
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each index the words that occur in few of its rows; all for a small index."""
+    """Map each index to the words that occur in few of its rows, or to all if it is small."""
     newest = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
@@ -211,7 +211,7 @@ def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
             yield number, name
 
 
-# Two queries for names, then two for texts: of the trigram index, or a scan for short needles.
+# Two queries for names, then two for texts: one uses the trigram index, the other scans rows.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
@@ -234,7 +234,7 @@ def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -
     """
     parts = _certain_parts(needle)
     runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
-    # Left out: `\0`, which FTS5 cannot look up, and accents, which a text may compose differently.
+    # Omit runs with NUL, which FTS5 cannot look up, or accents, which texts may compose otherwise.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     if not whole:

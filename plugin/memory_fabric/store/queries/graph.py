@@ -187,7 +187,7 @@ def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
     )
 
 
-# Greater than every time at which something was stated.
+# A time later than that of any statement.
 NOW = "9999"
 _VALID_AT = (
     "AND r.created_at <= ? AND (r.record = '' OR EXISTS (SELECT 1 FROM claims AS c "

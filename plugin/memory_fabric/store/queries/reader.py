@@ -43,7 +43,7 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 class Reader:
     """Queries of recall on one database: candidates of each source, the graph, and names. A group
-    has the spellings of one word of a question. All may raise StoreUnavailable and DeadlinePassed.
+    has the spellings of one word of a question. Methods may raise StoreUnavailable, DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -63,7 +63,7 @@ class Reader:
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations about these name keys, but none that a record added."""
+        """Return the newest observations of entities with these name keys, except records' ones."""
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations
@@ -102,7 +102,7 @@ class Reader:
         return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
     def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
-        """Return by session the SCANNED_TURNS best matching turns, each as (row, bm25)."""
+        """Map sessions to their turns among the SCANNED_TURNS best matches, each as (row, bm25)."""
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
@@ -120,7 +120,7 @@ class Reader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Return by session the beginnings of its turns as one text, the oldest session first."""
+        """Map each session to one text of the beginnings of its turns, oldest session first."""
         wanted = conditions.of_episodes(self._db, filters)
         beginnings = f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o"
         where = f"o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?"

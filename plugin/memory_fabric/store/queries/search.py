@@ -19,8 +19,8 @@ EVERYTHING = Filters()
 
 
 class Candidate(NamedTuple):
-    """A row that matched: `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A turn also
-    has the texts around it; a turn added only as a neighbour has a `bm25` of 0.
+    """A row that matched; its id is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A
+    turn also has the texts around it; a turn added only as a neighbour has a `bm25` of 0.
     """
 
     id: str
@@ -142,7 +142,7 @@ def episode_candidates(db: Database, rows: Sequence[Sequence[Any]]) -> list[Cand
 def entities_named(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Return entities whose name or type matches, best first; their observations are the text."""
+    """Return entities whose name or type matches, best first, with their newest observations."""
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
