@@ -33,7 +33,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: the text of `length` characters was stored, or is `repeated` with its earlier id."""
+    """Outcome: the text of `length` characters was stored, now or before (`repeated`)."""
 
     id: str
     length: int
@@ -65,7 +65,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts not done; `oldest_at` is when the oldest waiting or working text arrived."""
+    """Counts of texts not done; `oldest_at` is the arrival time of the oldest open text."""
 
     waiting: int = 0
     working: int = 0
@@ -234,7 +234,7 @@ def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float)
 
 
 def retry_s(attempts: int) -> float:
-    """Return how many seconds to wait before the next attempt, if this many have failed."""
+    """Return how many seconds to wait before the next attempt, after this number of failures."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
@@ -265,7 +265,7 @@ def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
 
 
 def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
-    """Delete texts from the queue, but keep the records made from them; return how many."""
+    """Delete texts from the queue, but keep the records made from them; return the count."""
     if not chosen or _database(memory) is None:
         return 0
     result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")

@@ -105,7 +105,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
             bytes_left, unread = bytes_left - len(data) if is_whole else 0, unread + (not is_whole)
             text = data.decode("utf-8-sig")
         except FileNotFoundError:
-            continue  # deleted after listdir
+            continue  # the file was deleted after `listdir`
         except OSError as error:
             failures.append(f"{SOURCE} ({shown_name}): {error.strerror or error}")
             continue
@@ -168,7 +168,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """Return True for an empty line, or a ruled line as the client writes around file headers."""
+    """Return True for an empty line or a ruled line, which the client writes around headers."""
     return not bare.strip("-*_=# \t")
 
 

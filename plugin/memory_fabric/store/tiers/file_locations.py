@@ -56,7 +56,7 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 
 def save_served(home: str, path: str) -> None:
-    """Save in a separate home which graph file is served from it. Raises OSError."""
+    """Save, in the home of a served graph file, the path of that file. Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
@@ -93,7 +93,7 @@ def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
         mine.add(memory.mirror.path)
     walked = os.walk(home)
     paths = [os.path.join(at, name) for at, _, names in walked for name in names]
-    # Graph files that are served from separate homes in this home, each of which has a note.
+    # Graph files that are served from homes inside this home, each of which has a note of its file.
     top = os.path.join(home, SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
     served = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)

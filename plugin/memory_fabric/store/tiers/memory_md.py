@@ -60,7 +60,7 @@ class Parts(NamedTuple):
 
 
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
-    """Return a project's MEMORY.md by the client's rules; a variable `off_by` disables the file."""
+    """Return a project's MEMORY.md by the client's rules; the set variable `off_by` disables it."""
     own = os.path.join(project_root, ".claude")
     paths = [os.path.join(folder, "settings.json") for folder in (config_dir, own)]
     paths.append(os.path.join(own, "settings.local.json"))

@@ -18,7 +18,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# SQL conditions: for the user's records that MEMORY.md always shows, and for others it shows.
+# SQL conditions: for the user's records that MEMORY.md always shows, and for others that it shows.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
@@ -42,7 +42,7 @@ def flush(memory: BaseMemory) -> None:
 
 
 def drain(memory: BaseMemory) -> int:
-    """Apply queued operations; return their count. After a failure, the others remain queued."""
+    """Apply queued operations; return their count. After a failure, the rest stays queued."""
     applied = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         if not journal.waiting_files(folder):
@@ -67,7 +67,7 @@ def share(memory: BaseMemory) -> int:
     if not location.is_on(memory):
         return 0
     if shared_journal.publish(memory):
-        from memory_fabric.sharing.git import adoption  # for an unfinished merge only
+        from memory_fabric.sharing.git import adoption  # needed only for an unfinished merge
 
         adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
     return shared_journal.import_new(memory)
@@ -122,7 +122,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
     fit = (
         f"{ACTIVE_CURRENT} AND scope <> 'local' "
         "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
-        # Not for records from an instruction file, which the client shows anyway.
+        # Omit records from instruction files, which the client shows anyway.
         "AND json_extract(body, '$.evidence.instructions') IS NULL "
         f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
     )
@@ -132,7 +132,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit a record that a newer one of these contradicts, unless it is pinned; others are marked.
+    # Omit an unpinned record that a newer one of these contradicts; mark other contradicted ones.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -141,7 +141,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
 
 
 def confirm_shown(memory: BaseMemory) -> None:
-    """Delete saved ids of records that are no longer in MEMORY.md: the user may edit the file."""
+    """Delete saved ids of records that are no longer in MEMORY.md, which the user may edit."""
     if memory.project is None or memory.settings.memory_md_off:
         return
     database, root = memory.database("project", create=False), memory.project.root
@@ -178,7 +178,7 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete rows from before a time: those of a key of _EXPIRED, or `sessions` or `texts`."""
+    """Delete rows older than a time; `what` is a key of _EXPIRED, or `sessions` or `texts`."""
     from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
 
     for database in memory.databases():

@@ -54,7 +54,7 @@ def findings(memory: Memory, full: bool = False, progress: Progress | None = Non
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Finding("database", "", failure, remedy) for failure in memory.failures]
     home = memory.settings.home
-    # Generators, so that each check runs only after the progress before it was reported.
+    # Use generators, so that progress is reported before each check runs.
     parts: list[Iterable[Finding]] = []
     for db in databases:
         parts.append(_damage(db))
@@ -164,7 +164,7 @@ def _lines(folder: str) -> Iterator[Finding]:
     try:
         waiting, _ = journal.queued(folder)
     except OSError:
-        return  # reported by `_unreadable`
+        return  # `_unreadable` reports this problem
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
@@ -200,7 +200,7 @@ def samples_match(database: Database, table: str) -> bool:
     """Return True if an index has the same rows as its table, and a word from each sampled text."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
-    # A trigram index stores no row numbers.
+    # A trigram index has no table of row numbers to compare.
     if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
         missing = "SELECT 1 FROM {} AS a WHERE NOT EXISTS (SELECT 1 FROM {} AS b WHERE b.{} = a.{})"
         pairs = (texts, sizes, "id", number), (sizes, texts, number, "id")
