@@ -385,12 +385,12 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def opened(path: str, flags: int) -> int:
-    """Open a regular file; O_CREAT makes it private to its owner. Raises NotRegular, OSError."""
+    """Open a regular file; O_CREAT creates an owner-only file. Raises NotRegular, OSError."""
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
     expect_regular(path)  # checked first, because opening some devices has side effects
     handle = os.open(path, flags | NO_WAIT, 0o600)
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # replaced after the check above
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # the file was replaced after the check
         os.close(handle)
         raise NotRegular(path)
     return handle
@@ -403,7 +403,7 @@ def skip_line(stream: BinaryIO) -> None:
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """Return the resolved path, and the file's mode or None. Raises NotRegular, OSError."""
+    """Return the resolved path and the file's mode (None: missing). Raises NotRegular, OSError."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)

@@ -41,7 +41,7 @@ OPERATIONS = "operations.jsonl"
 BATCH = 500
 # The size limit of a journal in home, which grows by 130 MB per million observations.
 MAX_JOURNAL_BYTES = 4 << 30
-# SQL condition: the record is neither private to a session (decision 0043) nor an instruction.
+# SQL condition that excludes session records (private, decision 0043) and instructions (own file).
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -110,9 +110,9 @@ def is_ours(name: str) -> bool:
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply the queued operations and return their count; each is removed after its commit. Anyone
     may have committed a queue to the repository, so only lines with this home's signature are
-    applied. Other lines, and operations that fail, are moved to `graph-queue.bad.jsonl`; a large
-    file without any signed line is moved as a whole. Other errors of `apply` propagate, and the
-    remaining operations stay queued. Does nothing while another process drains the queue.
+    applied. Other lines, and operations that raise NotFound or BadInput, are moved to
+    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. Other errors
+    propagate, and the remaining operations stay queued. Does nothing while another process drains.
     """
     applied = 0
     try:

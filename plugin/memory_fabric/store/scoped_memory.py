@@ -165,7 +165,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Assign additions to visible domain; limit deletions to visible ones. Raises NotFound."""
+        """Put additions into a visible domain; limit deletions to visible ones. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)

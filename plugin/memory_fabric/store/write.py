@@ -31,7 +31,7 @@ def cleaned(payload: Payload) -> Json:
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Return the provenance without secrets, in valid UTF-8, because its names are the client's."""
+    """Return the provenance without secrets, in valid UTF-8, because clients supply its names."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 

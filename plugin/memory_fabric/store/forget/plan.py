@@ -38,7 +38,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget, with its observations outside records and the count of its relations."""
+    """An entity to forget, its observations that no record states, and its count of relations."""
 
     name: str
     type: str
@@ -273,7 +273,7 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return the content that a plan removes from one database, with names only in its ledger."""
+    """Return the content that a plan removes from one database, including names in its ledger."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))

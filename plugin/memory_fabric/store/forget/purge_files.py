@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all have the same words, so any serves as a base
+    every = targets["user"]  # all targets have the same words, so any serves as a base
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
@@ -121,7 +121,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # others may have been applied by now
+            for path in filter(files.is_own_file, waiting):  # skip files that were applied since
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 

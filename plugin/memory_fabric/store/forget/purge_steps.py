@@ -39,7 +39,7 @@ class NotErased(StoreUnavailable):
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
-    """Open the databases of these locations for a `with` block; then close other projects'."""
+    """Open these locations' databases for a `with` block; then close those of other projects."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
     try:

@@ -17,7 +17,7 @@ from memory_fabric.text import one_line
 MARK = ERASED
 # A number of bytes that exceeds the longest escape of a single character.
 NEAR_BYTES = 16
-# With more texts than this, an SQL condition is slower than reading every row.
+# With more texts than MAX_RUNS, an SQL condition is slower than reading every row.
 MAX_RUNS, MAX_RUN_CHARS = 20, 100
 _BETWEEN = (
     rb"(?:\s|\\+[nrtfv]|\\+u0020|\\+u00(?:09|0[aAcCdD]|[aA]0)|%(?:20|09|0[aAdD])|\+|"

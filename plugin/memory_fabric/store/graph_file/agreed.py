@@ -48,7 +48,7 @@ def mark_of(line: bytes) -> bytes:
 
 
 def digest_of(lines: Iterable[bytes]) -> str:
-    """Return the digest of all lines of a file; it does not depend on their order."""
+    """Return the digest of a file's lines, which does not depend on the order of the lines."""
     return digest_after("", (), map(mark_of, lines))
 
 
@@ -193,7 +193,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the state is of this database: its last operation has the same row number."""
+    """Return True if the state's last operation has the same row number in the database."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -146,7 +146,7 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
-    """Join lines to a file's content; end the last line as well, so that programs can append."""
+    """Join lines into a file's content; also end the last line, so that programs can append."""
     return b"".join([line + b"\n" for line in lines])
 
 

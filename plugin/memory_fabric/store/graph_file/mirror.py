@@ -225,7 +225,7 @@ class Mirror:
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
         """Save our changes before writing them, because others may have read the old file."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
-            # Check this, because replacing a file succeeds even if the file is read-only.
+            # Raise the error here, because replacing a file succeeds even if the file is read-only.
             raise PermissionError("it is read-only")
         merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
         self.look_in_s = merge_external.WINDOW_S

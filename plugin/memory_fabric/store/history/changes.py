@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if this only sets a staged record's trust, and is undone with that record."""
+        """Return True if this only sets a staged record's trust; it is undone with the record."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -56,7 +56,7 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return matching operations, newest first; `undone` may give the ids of undone operations."""
+    """Return matching operations, newest first; `undone`: ids of undone operations, if known."""
     if undone is None:
         ids_undone: set[str] = set()
         undos = "FROM operations WHERE kind = 'undo' ORDER BY seq DESC"

@@ -78,7 +78,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return all names of the entities that a text names in any spelling, and the text itself."""
+    """Return all names of the entities that a text denotes in any spelling, and the text itself."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())

@@ -10,7 +10,7 @@ from memory_fabric.store import files
 
 FOLDER = "callers"
 MAX_ID_CHARS = 128
-# The user may take up to this long to permit a call.
+# The time, in seconds, that the user may take to permit a call.
 MAX_AGE_S = 24 * 3600
 # The interval, in seconds, at which files of old calls are removed.
 CLEAN_UP_EVERY_S = 3600
@@ -25,7 +25,7 @@ class Caller(NamedTuple):
 
 
 def save(home: str, call: str, caller: Caller) -> None:
-    """Save the caller of a call. Raises OSError, or ValueError if the id is not a file name."""
+    """Save the caller of a call. Raises OSError, or ValueError if the id is no valid file name."""
     path = _path(home, call)
     folder = os.path.dirname(path)
     files.make_folder(folder)

@@ -124,7 +124,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove the stored projects of all launch folders; a folder's next hook stores it again."""
+    """Remove the stored projects of all launch folders; later hooks store their folders' again."""
     for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))

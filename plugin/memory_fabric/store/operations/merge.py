@@ -49,7 +49,7 @@ def alias(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add aliases, except those that another entity has by now: the inverse of `unalias`."""
+    """Add aliases, except those that another entity now has: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     pairs = [(name_key(other), other) for other in payload["aliases"]]

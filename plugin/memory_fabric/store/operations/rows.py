@@ -249,7 +249,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload
 
 
 def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
-    """Insert a relation, or make another user's relation this user's own. Return True if done."""
+    """Insert a relation, or make another user's relation this user's; return True if it changed."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}

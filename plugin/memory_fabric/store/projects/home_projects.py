@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None, so that views are created. Raises StoreUnavailable for an older release."""
+        """Return None: views are created. Raises StoreUnavailable for an older database."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."

@@ -82,7 +82,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
     """Return the ids of records from files that the client itself reads, which `patterns` lists."""
-    # Folders below the root may have instructions, but the client reads these only at work there.
+    # The client reads instructions in a folder below the root only when it works in that folder.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
     ids: set[str] = set()
     for name, file in (item for database in memory.databases() for item in load(database).items()):

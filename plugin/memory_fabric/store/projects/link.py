@@ -125,8 +125,8 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Apply the plan and flush; return the count of copied records and entities. Raises OSError,
-    BadInput if another process changed the links, StoreUnavailable if no link has changed.
+    """Apply the plan and flush; return the count of copied records and entities. Raises OSError;
+    BadInput if another process changed the links; StoreUnavailable, before any link is changed.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)

@@ -22,7 +22,7 @@ Counted = tuple[int, list[str]]
 
 # The scope of turns, because they are stored in the project's database.
 TURNS_SCOPE = "team"
-# SQL condition: the session (the bound value) may see the record, which is not local to another.
+# SQL condition: the record is not local, or it is local to the session given as the bound value.
 OF_SESSION = "(scope <> 'local' OR session = ?)"
 # A query's limit is divided by this number for the rows of other users.
 SHARE_OF_OTHERS = 4

@@ -166,7 +166,7 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of a query, read in portions; its values are `wanted`, last row and size."""
+    """Yield a query's rows, read in portions; its values are `wanted`, the last row and a size."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows

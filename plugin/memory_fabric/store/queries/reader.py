@@ -63,7 +63,7 @@ class Reader:
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations of entities with these name keys, except records' ones."""
+        """Return the newest observations about these name keys that belong to no record."""
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations

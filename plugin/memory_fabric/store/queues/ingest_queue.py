@@ -51,7 +51,7 @@ Outcome = Accepted | IdempotencyConflict
 
 
 class QueuedText(NamedTuple):
-    """A text in the queue and its state; `records` are ids of records that it made or confirmed."""
+    """A text in the queue and its state; `records` are ids of records made or confirmed by it."""
 
     id: str
     state: str
@@ -251,7 +251,7 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
-    """Make those of the chosen texts that are dead or waiting due now; return their number."""
+    """Schedule the chosen texts that are dead or waiting for an attempt now; return the count."""
     if (database := _database(memory)) is None:
         return 0
     update = (

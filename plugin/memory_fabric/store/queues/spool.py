@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items found no space."""
+    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items had no space left."""
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()

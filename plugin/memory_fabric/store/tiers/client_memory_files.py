@@ -62,8 +62,8 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 def split(text: str) -> list[str]:
     """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised. A
-    note is a bullet with its nested lines, or a paragraph, each after the heading above it; or a
-    heading without any text below. Blocks of memory-fabric and comments of one line are skipped.
+    note is a bullet with its nested lines or a paragraph, preceded by its heading; or a heading
+    without any text below. Blocks of memory-fabric and comments of one line are skipped.
     """
     parts = memory_md.parse(text)
     # The whole text is redacted first, because a key or a private block may span several lines.

@@ -51,7 +51,7 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Text of the user before and after the block (foreign lines included); own lines by id."""
+    """The user's text before and after the block, with foreign lines; the block's lines by id."""
 
     before: str
     after: str

@@ -25,7 +25,7 @@ _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def flush(memory: BaseMemory) -> None:
-    """Update tiers 2 and 3; if a part of this fails, `memory.failures` lists the failure."""
+    """Update tiers 2 and 3; add errors to `memory.failures`."""
     # The key is created now because a queue will need it when home cannot be written.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
@@ -74,7 +74,7 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append lines that are missing from the journals but are in the graph; return the count."""
+    """Append records of the graph to the journals that lack them; return the count of lines."""
     from memory_fabric.sharing.git import location  # a session's start does not need it
 
     restored, words = 0, _keeps_words(memory)
