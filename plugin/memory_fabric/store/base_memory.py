@@ -48,7 +48,7 @@ class BaseMemory:
         self.messages: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
-        # The id of a batch; changes made while it is set are undone together.
+        # The id of a batch. All changes made while this id is set are undone together.
         self.batch = ""
         # A callback that receives (steps done, steps in total) while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
@@ -240,7 +240,7 @@ class BaseMemory:
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # in a queue, it might outlive its session
+            if write.is_local(operation):  # a queued operation might outlive its session
                 raise
             # If the disk of the home folder is full, the project's disk may still have space.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]

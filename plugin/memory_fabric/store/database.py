@@ -152,7 +152,7 @@ class Database:
             return  # a later check-point copies the remaining pages
 
     def close(self) -> None:
-        """Close the connection; closing a file's last one also checkpoints the write-ahead log."""
+        """Close the connection; a file's last connection also checkpoints the write-ahead log."""
         self.connection.close()
 
 
@@ -298,7 +298,7 @@ def open_to_look(path: str, kind: str) -> Database | None:
 
 
 def open_to_show(path: str, kind: str) -> Database | None:
-    """Open a database read-only; migrate an old one in a copy in memory. Return None if missing."""
+    """Open a database read-only; if it is old, migrate a copy in memory. Return None if missing."""
     database = open_to_look(path, kind)
     return _prepared(database) if database else None
 

@@ -182,7 +182,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return a file's text, invalid bytes replaced; None if missing. Raises like `read_bytes`."""
+    """Return a file's text with invalid bytes replaced, or None. Raises as `read_bytes` does."""
     data = read_bytes(path, max_bytes)
     return None if data is None else data.decode("utf-8", "replace")
 
@@ -251,14 +251,14 @@ def lines_in(
 
 
 def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return a JSONL file's objects and the numbers of invalid lines. Raises like `read_bytes`."""
+    """Return a JSONL file's objects, and numbers of invalid lines. Raises as `read_bytes` does."""
     numbered = list(_objects_in(path, MAX_LINES_BYTES))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
 
 
 def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
-    """Return the numbers (from 1) of lines without a JSON object. Raises like `read_bytes`."""
+    """Return the numbers (from 1) of lines without a JSON object. Raises as `read_bytes` does."""
     return [number for number, value in _objects_in(path, max_bytes) if value is None]
 
 

@@ -96,7 +96,7 @@ def waiting_files(folder: str) -> list[str]:
 
 
 def is_waiting_name(name: str) -> bool:
-    """Return True if a file name is that of a single queued operation."""
+    """Return True if a file with this name contains a single queued operation."""
     order = name[len(WAITING) : -len(_ENDING)]
     is_ordered = "-" in order and _ORDER.issuperset(order)
     return is_ordered and name.startswith(WAITING) and name.endswith(_ENDING)

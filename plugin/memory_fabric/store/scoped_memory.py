@@ -76,7 +76,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only those of these domains that the memory shows."""
+    """Return a view that reads and writes only these domains, except those hidden in `memory`."""
     own = memory.limited_to(domains)
     if own is not None:
         return own

@@ -17,7 +17,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50
-# Limits for the list of memories that become valid again: their number, and characters of each.
+# The maximum number of listed memories that become valid again, and of characters of each.
 MAX_NAMES, MAX_CHARS = 4, 120
 # Explanations, for the user, of copies that remain after forgetting.
 STAYS = (
@@ -165,7 +165,7 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """Forget the matches; return their number. Raises BadInput, NotFound, StoreUnavailable."""
+    """Forget the matches; return the count. Raises BadInput, NotFound, StoreUnavailable."""
     confirmed(memory, found.text, found.code)
     count = 0
     for database in memory.databases():

@@ -38,7 +38,7 @@ LOCK = "purging.lock"
 LOCK_S = 5.0
 # Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
-# Counts memories that mention a name, without observations of the entity with this name.
+# Counts memories that mention a name, except observations of the entity with this name.
 _MENTIONS = (
     "SELECT (SELECT count(*) FROM records "
     "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
@@ -134,7 +134,7 @@ def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | Non
 def purge_exactly(
     memory: Memory, found: Found, provenance: Provenance, progress: Progress | None = None
 ) -> Purged:
-    """Purge these matches without checking that they are those of the preview."""
+    """Purge these matches, without checking if they have changed since the preview."""
     home = memory.settings.home
     with _locked(home):
         planned = plan.purge_plan(memory, found)

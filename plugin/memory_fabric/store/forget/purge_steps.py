@@ -188,7 +188,7 @@ def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
 
 
 def delete_vectors(memory: Memory, where: Sequence[Location]) -> int:
-    """Delete all vectors, also from free pages; return their number. Raises StoreUnavailable."""
+    """Delete all vectors, also from free pages; return the count. Raises StoreUnavailable."""
     deleted = 0
     with opened(memory, where) as databases:  # translates SQLite's errors
         for _, database in databases:

@@ -15,7 +15,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 MAX_LISTED = 200
 _CANDIDATE = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
-# Condition for old notes with the user's trust, but without a quotation or action of the user.
+# SQL condition for notes with the user's trust, but without a quotation or action of the user.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "

@@ -19,7 +19,7 @@ from memory_fabric.store.queries.conditions import chunks
 MAX_LOOKED_AT = 10_000
 # Search texts per query: SQLite refuses expressions nested deeper than a thousand levels.
 NEEDLES_AT_ONCE = 200
-# Condition: a run over past sessions (store.operations.learn) read the session; no hook ran in it.
+# SQL condition: a run over past sessions (operations.learn) read the session; no hook ran in it.
 _ONLY_LEARNED = (
     "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
     "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "

@@ -10,7 +10,7 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Excludes undos, operations that cannot be undone, and operations of the user's other machines.
+# SQL condition: the operation can be undone, is not an undo, and was made on this machine.
 _NOT_LAST = (
     "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]' "
     f"AND json_extract(provenance, '$.origin') <> '{OTHER_MACHINE}'"

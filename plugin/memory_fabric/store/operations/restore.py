@@ -38,7 +38,7 @@ def restore(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete those of the listed entities that have neither observations nor relations."""
+    """Delete the listed entities that have neither observations nor relations."""
     removed = rows.nothing() | {"entities": rows.orphans(c, payload["entityNames"])}
     rows.remove(c, removed)
     return {"deleted": len(removed["entities"])}, [step("restore", **removed)]

@@ -71,7 +71,7 @@ def entity_ids(c: Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
-    """Return those of the given relations that exist in the database."""
+    """Return the given relations that exist in the database."""
     existing: set[Edge] = set()
     for some in chunks(edges, CHUNK // 3):
         listed = ", ".join(["(?, ?, ?)"] * len(some))

@@ -12,7 +12,7 @@ from memory_fabric.models import Identity
 from memory_fabric.store import files
 
 LOCAL_FOLDER = os.path.join(".claude", "memory")
-# If a path contains this, the repository is that of a submodule.
+# A path that contains this text belongs to a submodule's repository.
 MODULES = f"{os.sep}modules{os.sep}"
 # Size limits of git's files in general, and of files that contain nothing but a path.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES = 1 << 20, 4 << 10

@@ -13,7 +13,7 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 
 KEY = "instructions"
-# Stands for the size of a file that does not exist.
+# The size that `stamp` returns for a file that does not exist.
 GONE = -1
 
 

@@ -60,7 +60,7 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
 
 
 def save_stamp(memory: BaseMemory) -> None:
-    """Save the journal's present stamp as that of the last check. Raises StoreUnavailable."""
+    """Save the journal's present stamp as the stamp of the last check. Raises StoreUnavailable."""
     now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:

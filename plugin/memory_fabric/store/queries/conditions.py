@@ -113,7 +113,7 @@ def of_relations(db: Database, filters: Filters) -> Condition:
 
 
 def scope_of(db: Database) -> str:
-    """Return the scope of those rows in this database that do not belong to a record."""
+    """Return the scope of the rows in this database that do not belong to a record."""
     return "user" if db.kind == "user" else "team"
 
 

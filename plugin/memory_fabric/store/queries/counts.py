@@ -54,7 +54,7 @@ def add_unread(memory: Memory, number: int) -> None:
 
 
 def unread(memory: Memory) -> int:
-    """Return how many sentences could not be read so far."""
+    """Return the count of sentences that could not be read so far."""
     try:
         database = memory.whole.database("project", create=False)
         row = database and database.row("SELECT value FROM meta WHERE key = ?", (UNREAD,))
@@ -274,7 +274,7 @@ WEEK_S = 7 * DAY_S
 WEEK_SOURCES = ("startup", "clear")
 # The key in `meta` of the time at which the week's summary was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
-# Selects this user's notes: not session summaries, nor records of other users or of programs.
+# SQL condition for this user's notes: neither session summaries nor others' or programs' records.
 _OWN = f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}','import','{INGEST}')"
 _WEEK = (
     f"SELECT coalesce(sum(status = 'active' AND {_OWN} AND created_at >= ?1), 0), "

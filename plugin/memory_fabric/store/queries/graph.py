@@ -115,7 +115,7 @@ def counts(db: Database) -> tuple[int, int]:
 
 
 def existing(db: Database, names: Sequence[str]) -> list[str]:
-    """Return those of the given names that are exactly the name of an entity, in creation order."""
+    """Return the given names that are exactly the name of an entity, in creation order."""
     return [name for _, name, _ in _by_name(db, names)]
 
 

@@ -234,7 +234,7 @@ def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float)
 
 
 def retry_s(attempts: int) -> float:
-    """Return how many seconds to wait before the next attempt, after this number of failures."""
+    """Return the seconds to wait before the next attempt, after this number of failures."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
@@ -273,7 +273,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: Connection, before: str) -> int:
-    """Erase the content of texts processed before a time, from the log too; return their number."""
+    """Erase the content of texts processed before a time, also from the log; return the count."""
     is_old = "state = ? AND ended_at < ? AND json_extract(body, '$.session_summary') <> ''"
     select = f"SELECT seq, id, body FROM intake WHERE {is_old}"
     old = c.execute(select, (DONE, before)).fetchall()

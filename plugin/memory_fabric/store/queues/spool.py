@@ -171,7 +171,7 @@ def backlog(home: str, to: str) -> Backlog:
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
     next_s = _number(noted.get("next_at"))
     texts = ("last_success", "last_error", "remedy", "error_at")
-    try:  # an item's id begins with its time
+    try:  # parse the time, with which an item's id begins
         oldest_s = int(items[0].id.replace("-", "")[:12], 16) / 1000 if items else 0.0
     except ValueError:
         oldest_s = 0.0
@@ -188,7 +188,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete files whose bytes satisfy `holds`; return how many. Raises OSError, TimeoutError."""
+    """Delete files whose bytes satisfy `holds`; return the count. Raises OSError, TimeoutError."""
     if not os.path.isdir(folder_of(home)):
         return 0
     with _locked(home):

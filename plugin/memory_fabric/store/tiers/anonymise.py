@@ -113,7 +113,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
-    # A whole private network is not replaced, because everybody has it; a part of one is replaced.
+    # A whole private network is not replaced, because many sites have it; a part of it is replaced.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     text = _HOST.sub(
@@ -167,7 +167,7 @@ def _user_names(memory: BaseMemory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # it is a folder or pipe, without names
+            continue  # the path is a folder or pipe, without names
         section = ""
         for line in map(str.strip, text.split("\n")):
             section = line.lower() if line.startswith("[") else section

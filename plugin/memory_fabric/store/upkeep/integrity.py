@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 def findings(memory: Memory, full: bool = False, progress: Progress | None = None) -> list[Finding]:
     """Return all problems, harmful problems first. Unless `full`, only sample large indexes."""
-    databases = memory.databases()  # also sets `memory.failures`
+    databases = memory.databases()  # this call also sets `memory.failures`
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Finding("database", "", failure, remedy) for failure in memory.failures]
     home = memory.settings.home
