@@ -1,10 +1,10 @@
-"""Hook events answered by the MCP server of their session, whose interpreter is already running.
+"""Hook events handled in the MCP server of their session, whose interpreter is already running.
 
-`live_client` is the client's side and documents the protocol. The socket in <home>/live is named
-after the process (Claude Code) that started this server and the hooks. A second server with the
-same parent waits until the first has ended, and then binds a socket of the same name. A few threads
-accept connections, to report that the server is busy; events are handled one at a time, with
-databases that stay open between events. No error in an event ends the server.
+`live_client` is the hook's side and documents the protocol. The socket in <home>/live is named
+after the Claude Code process that started this server and the hooks. A second server of the same
+process waits until the first one has ended, and then binds a socket of the same name. A few threads
+accept connections, so that a hook learns at once that the server is busy. Events are handled one at
+a time, with databases that stay open between events. No error in an event ends the server.
 """
 
 import _socket
@@ -24,14 +24,14 @@ THREADS = 4
 TURN_S = 0.025
 # Timeout in seconds for reading from a hook, because a hook sends without delay.
 SAY_S = 1.0
-# A hook waits this much longer than its event may take, at most MAX_LIMIT_S, and then revokes it.
+# A hook revokes its event this many seconds after the event's time limit, or after MAX_LIMIT_S.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# A prompt has at least this many seconds, even if the start of its hook used up the time limit.
+# The shortest time limit of a prompt's event in seconds, however long its hook took to start.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# A transcript with more unread bytes is left to the hook's own process, so that no prompt waits.
+# If more bytes of a transcript are unread, the hook's own process reads it, so no prompt waits.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
-# Events that the hook's own process answers, because they start other processes or take long.
+# Events that the hook's own process handles, because they start other processes or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
 RETRY_S = 0.05
 LOCK, LOCK_S = "lock", 1.0
@@ -44,18 +44,18 @@ class Live:
     def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
         self._read: dict[str, int] = {}  # size of each transcript when it was last read
-        self._roots: dict[str, bool] = {}  # plugin folders of hooks; True if it is this server's
+        self._roots: dict[str, bool] = {}  # True for a hook's plugin folder if it is also ours
         self._turn, self._ready = threading.Lock(), threading.Event()
         self._warming = threading.Lock()
         self._socket: _socket.socket | None = None
         self._bound: files.Stamp = None
         self._name, self._path = b"", ""
         self._closing = False
-        # Connections of other servers of this client, which wait for this process to end.
+        # Connections from other servers of this client, which wait here until this process ends.
         self._held: list[_socket.socket] = []
 
     def listen(self) -> None:
-        """Start to listen for this client's hooks, or wait for an earlier server to end."""
+        """Start to listen for hooks, once no other server of this client listens for them."""
         try:
             self._name = live_client.client_name(os.getppid())
             self._path = os.path.join(self._folder, os.fsdecode(self._name + live_client.SOCKET))
@@ -69,7 +69,7 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """Handle sample events in a thread, once, so that the code for real events is loaded."""
+        """Start a thread that handles sample events, so that the code for real events is loaded."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
@@ -87,7 +87,7 @@ class Live:
         self._turn.acquire(timeout=grace_s)
 
     def _take_name(self) -> bool:
-        """Bind the socket; return False if another server of this client has it. Raises OSError."""
+        """Bind the socket; return False if another server of the client has it. Raises OSError."""
         folder, path = os.fsencode(self._folder), self._path
         with files.Locked(os.path.join(self._folder, LOCK), LOCK_S):
             try:
@@ -134,7 +134,7 @@ class Live:
         from shutil import rmtree  # imported after the MCP greeting
 
         try:
-            # Delete sample memories and sockets that belong to servers that have ended.
+            # Delete the sample memories and sockets of servers that have ended.
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
                 head, ending = os.path.splitext(name)
@@ -144,7 +144,7 @@ class Live:
                     continue
                 if name.startswith(REHEARSAL):
                     rmtree(path, ignore_errors=True)
-                # Processes in other namespaces or machines are invisible: keep their sockets.
+                # Processes of other namespaces or machines cannot be checked: keep their sockets.
                 elif os.fsencode(ending) in (live_client.SOCKET, live_client.HUNG) and (
                     os.fsencode(head).split(b"-", 2)[2:] == self._name.split(b"-", 2)[2:]
                 ):
@@ -230,7 +230,7 @@ class Live:
         process: int,
         nonce: str,
     ) -> None:
-        from memory_fabric.hooks import dispatcher, table  # imported by the rehearsal
+        from memory_fabric.hooks import dispatcher, table  # the rehearsal has already imported both
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         entry = table.HANDLERS.get(event.name)
@@ -246,7 +246,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has revoked its event; a killed hook cannot do so."""
+            """Return True if the hook has revoked its event; False also if the hook was killed."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -259,7 +259,7 @@ class Live:
 
         files.take_refused_files()  # discards the list of files refused in earlier events
         kind = KeptMemory if is_reader else HeldMemory
-        connection.settimeout(0.0)  # so that checking for a revocation does not wait
+        connection.settimeout(0.0)  # a check for a revocation must not wait
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
         memory = outcome.memory
         connection.settimeout(SAY_S)
@@ -300,9 +300,9 @@ def _start(run: Callable[[], None], name: str) -> None:
 
 
 def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
-    """Return the parsed event; None if it is invalid or has no handler (the hook then logs it)."""
+    """Parse an event; return None if it is invalid or has no handler (the hook then logs it)."""
     from memory_fabric.errors import BadInput
-    from memory_fabric.hooks import dispatcher  # imported by the rehearsal
+    from memory_fabric.hooks import dispatcher  # already imported by the rehearsal
 
     try:
         event = dispatcher.event_in(data, environ)
@@ -312,7 +312,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the reply; return the hook's response, or UNHEARD if it ended. Raises TimeoutError."""
+    """Send the reply; return the hook's response, UNHEARD if it has ended. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:

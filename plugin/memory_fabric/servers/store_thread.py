@@ -1,5 +1,5 @@
 """The thread that owns the memory, so that the thread that reads requests never waits for a disk.
-Calls run in the order of their arrival: none loses an update, and a read sees every earlier write.
+Calls run in the order of their arrival, so that every read sees all earlier writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server imports asyncio only after the greeting
+if TYPE_CHECKING:  # an MCP server imports typing and asyncio only after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
@@ -23,23 +23,23 @@ JobOf = Callable[["Memory"], T]
 Job = JobOf[Any]
 # A function that is called with the value of a job, or with the error that it raised.
 Done = Callable[[Any, BaseException | None], object]
-# Seconds without a call, after a change, until the other tiers (such as MEMORY.md) are written.
+# Seconds after the last call until changes are written to the other tiers (such as MEMORY.md).
 IDLE_S = 1.0
-# Other tiers are written at most this many seconds after a change; a mirrored file sooner, because
-# other programs read it. If writing takes longer, the time between two writes is as long.
+# Other tiers are written at most LATEST_S after a change; a mirrored file after MIRROR_S, because
+# other programs read it. If writing takes longer, the pause between two writes is as long.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# A test whether a job is still wanted; and a job, whether it writes, its callback, and its test.
+# A test of whether a job is still wanted; and a job, whether it writes, its callback, and its test.
 Wanted = Callable[[], bool] | None
 Item = tuple[Job, bool, Done, Wanted]
 
 
 class StoreThread:
-    """The thread and its queue; the memory is opened for the first call, or by `begin`. If `check`
-    raises an error, each call fails with this error. If `moved(memory)` returns True, the memory is
-    reopened. With `answers_one`, for a process that handles one request at a time, each read runs
-    at once, in the calling thread.
+    """A thread that runs queued jobs; it opens the memory for the first job, or in `begin`. If
+    `check` raises an error, every job fails with this error. If `moved(memory)` returns True, the
+    memory is reopened. With `answers_one`, for a process that handles one request at a time, each
+    read runs at once, in the calling thread.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class StoreThread:
         self._answers_one = answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # When other tiers must be written, and when a mirrored file is checked (monotonic times).
+        # Monotonic times at which other tiers must be written, and a mirrored file must be checked.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
-        # The lock of the memory, and the number of unfinished calls of `ask`.
+        # The lock of the memory, and the number of `ask` calls that wait for their result.
         self._free, self._asked = threading.Lock(), 0
         # Only a SimpleQueue may be used in a signal handler, because its `put` is re-entrant.
         self._items: SimpleQueue[Item | None] = SimpleQueue()
@@ -66,19 +66,19 @@ class StoreThread:
         self._thread.start()
 
     def begin(self) -> None:
-        """Open the memory before the first call, which reports the error if this fails."""
+        """Open the memory before the first job; if opening fails, that job reports the error."""
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted = None) -> None:
-        """Run `job(memory)` in the thread if still `wanted()`, then call `done(value, error)`."""
+        """Queue `job(memory)`; then call `done(value, error)`. Skip the job unless `wanted()`."""
         self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
         """Run `job(memory)` in the thread and return its value; set `changes` if the job writes. A
-        read runs in the calling thread if no other call waits or runs, because two switches between
+        read runs in the calling thread if no other job waits or runs, because two switches between
         threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # cheap: an event loop has already imported both
+        import asyncio  # costs nothing: an event loop has already imported both
         from concurrent.futures import Future
 
         memory, at_once = self._memory, at_once or self._answers_one
@@ -131,7 +131,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Wait for the next call and return it; None at the end. Write other tiers when due."""
+        """Wait for the next job and return it; None at the end. Write the other tiers when due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -143,7 +143,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until the other tiers must be written; None if nothing is due."""
+        """Return the seconds until the other tiers must be written; None if none must be."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([IDLE_S] if self._changed else [])], default=None)
@@ -160,7 +160,7 @@ class StoreThread:
                 self._flush()
                 memory.close()
                 self._memory = None
-            # If opening the memory failed, the next call tries again.
+            # If opening the memory fails, the next call tries again.
             if self._memory is None:
                 self._memory = self._open()
                 self._follow(self._memory, time.monotonic())
@@ -172,7 +172,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # a change is queued, but a read would return old data
+                if not changes:  # a change may be queued, but a read would return old data
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
@@ -204,20 +204,20 @@ class StoreThread:
 
 
 def settle() -> None:
-    """Exclude the existing objects from garbage collection, and collect less often."""
+    """Exempt the existing objects from garbage collection, and run the collector less often."""
     gc.freeze()
-    gc.set_threshold(20_000)  # a call creates some thousand objects; the default is 700
+    gc.set_threshold(20_000)  # a call creates some thousand objects; the default 700 is too low
     gc.enable()
 
 
 def renew(memory: Memory) -> None:
-    """Clear the failures of earlier calls, and read the settings again if they have changed."""
+    """Clear the failures recorded by earlier calls, and reload the settings if they changed."""
     memory.failures.clear()
     memory.follow_settings()
 
 
 def told(memory: Memory) -> list[str]:
-    """Print and return messages about opening the memory, such as a rebuild, each only once."""
+    """Print and return messages about opening the memory, such as a rebuild; then clear them."""
     sentences = list(memory.messages)
     memory.messages.clear()
     for sentence in sentences:
@@ -226,22 +226,22 @@ def told(memory: Memory) -> list[str]:
 
 
 Mark = tuple[tuple[str, int], ...]
-# Seconds between checks: soon enough for a person who watches a graph; each costs two look-ups.
+# Seconds between checks: short enough for a person who watches a graph. A check costs two look-ups.
 EVERY_S = 0.5
 
 
 class Watch:
-    """A regular check for changes by other processes; it calls `tell` after a change."""
+    """A thread that regularly checks for changes by other processes, and calls `tell` after one."""
 
     def __init__(self, store: StoreThread, tell: Callable[[], None]) -> None:
         self._store, self._tell = store, tell
         self._lock = threading.Lock()
         self._wanted = 0
-        self.told: Mark | None = None  # subscribers know of all changes up to this mark
+        self.told: Mark | None = None  # subscribers were notified of all changes up to this mark
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
-        """Add a subscriber to the changes after this mark."""
+        """Count a subscriber; the first starts the thread, which reports changes after `mark`."""
         with self._lock:
             self._wanted += 1
             if self._wanted > 1:
@@ -250,7 +250,7 @@ class Watch:
         threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True).start()
 
     def stop(self) -> None:
-        """Remove a subscriber."""
+        """Count one subscriber less; without subscribers, the thread ends."""
         with self._lock:
             self._wanted -= 1
             if not self._wanted:
@@ -269,6 +269,6 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """Return a value that changes with every operation: databases' paths and last operations."""
+    """Return a value that changes with every operation: each database's path and last operation."""
     rows = ((db.path, db.row("SELECT max(seq) FROM operations")) for db in memory.databases())
     return tuple((path, int((row or (0,))[0] or 0)) for path, row in rows)

@@ -2,7 +2,7 @@
 
 A page of any web site can send requests to this machine, even under the site's own host name (DNS
 rebinding), so the Host and Origin headers must match the server's own names. Other programs and
-users of the machine can reach the port too, so reading the memory needs a key.
+users of the machine can also reach the port, so a request that reads the memory needs a key.
 """
 
 import time
@@ -21,21 +21,21 @@ from memory_fabric.servers.http.responses import Refused, of_error
 from memory_fabric.viewer.page import content_security_policy
 
 FRONT = "/"
-# Health endpoints show no memories and need no key, because monitoring has none.
+# Health endpoints show no memories and need no key, because monitoring tools have no key.
 HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
 # Each health endpoint has its own rate limit, which other requests without a key cannot exhaust.
 HEALTH_PER_S = 2000
-# Paths whose requests have a body; their handlers refuse GET requests themselves.
+# Paths that accept a body in any request; their handlers refuse GET requests themselves.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
-# Room for a query of four kilobytes, each byte percent-encoded in three.
+# Enough for a query of four kilobytes in which each byte is percent-encoded as three bytes.
 MAX_ADDRESS_BYTES = 16 << 10
-# h11 itself limits the size of headers only if they arrive in several parts.
+# h11 itself limits the size of the headers only if they do not arrive in one piece.
 MAX_HEADER_BYTES = 16 << 10
-# Values of the header Sec-Fetch-Site in requests from pages of other sites.
+# Values of the header Sec-Fetch-Site if a page of another site sent the request.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
-    # Browsers ignore frame-ancestors in a page's own <meta> policy, so this header contains it.
+    # Browsers ignore frame-ancestors in a page's <meta> policy, so the directive is sent here.
     "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY", "Cache-Control": "no-store",
@@ -44,7 +44,7 @@ SAFE_HEADERS = {
 _SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
-# The maximum number of holders whose rate is counted; beyond it, all counts are reset.
+# The maximum number of holders whose requests are counted; above it, all counts are reset.
 MAX_HOLDERS = 10_000
 # The key in an ASGI scope under which endpoints find the holder of the request's key.
 HOLDER = "memory_fabric.holder"
@@ -52,20 +52,20 @@ HOLDER = "memory_fabric.holder"
 
 class Names:
     """The allowed Host headers and origins of this server; `host` is its address as in a URL. A
-    name in `allowed` matches with the server's port and without one (for a server behind TLS), a
-    name with a port only with that port. Raises BadInput for an invalid name.
+    name in `allowed` matches with the server's port or none (for a server behind TLS); a name that
+    includes a port matches only with that port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         own = {"127.0.0.1", "[::1]", "localhost", host.lower()}
         stated = checked(allowed)
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
-        self._hosts |= own if port == 80 else set()  # browsers leave out port 80
+        self._hosts |= own if port == 80 else set()  # browsers omit port 80
         self._origins = {f"http://{name}" for name in self._hosts}
         self._origins |= {f"https://{name}" for name in stated}
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
-        """Return True if the request has exactly one Host header, with an allowed name."""
+        """Return True if the request has exactly one Host header, and its name is allowed."""
         return len(hosts) == 1 and hosts[0].lower() in self._hosts
 
     def fit_origins(self, origins: Sequence[str]) -> bool:
@@ -90,14 +90,14 @@ def _has_port(name: str) -> bool:
 
 
 class Rate:
-    """Rate limiter: `per_s` requests per second for each holder, and short bursts after a pause."""
+    """Rate limiter: `per_s` requests a second for each key holder, and a burst after a pause."""
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Return the seconds until this holder may send a request; if 0, count this request."""
+        """Return the seconds until this holder may send a request; if 0, count the request."""
         now = self._clock()
         if len(self._buckets) > MAX_HOLDERS:
             self._buckets.clear()
@@ -147,7 +147,7 @@ class Guard:
             await of_error(error)(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the response to a request that must not reach the application; None for others."""
+        """Return the response if the request must not reach the application, otherwise None."""
         headers = Headers(scope=scope)
         self._refuse(scope, headers)
         if (answer := self._opened(scope)) is not None:
@@ -161,7 +161,7 @@ class Guard:
             if holder == NOBODY and cookie:
                 holder = self._keys.holder_by_cookie(cookie)
         scope[HOLDER] = holder
-        # Ingest requests need a key only if there are permanent keys.
+        # Ingest requests need a key only once a permanent key exists.
         needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
         if holder == NOBODY and needs_key and path not in OPEN:
             if path == FRONT:
@@ -182,7 +182,7 @@ class Guard:
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
             raise Refused(403, "wrong_host", message, remedy)
-        is_link = scope["path"] == FRONT  # the user may follow a link from another site
+        is_link = scope["path"] == FRONT  # a link on another site may lead here
         if not self._names.fit_origins(headers.getlist("origin")) or (
             headers.get("sec-fetch-site") in STRANGERS and not is_link
         ):

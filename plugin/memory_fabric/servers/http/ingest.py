@@ -1,8 +1,8 @@
-"""The ingest queue of the server: it writes texts in batches, and a child process handles them.
+"""The ingest queue of the server: it commits texts in batches, and a child process handles them.
 
-Group commit: requests that arrive during a commit share the next commit. With this, sixteen senders
-got 893 answers a second instead of 444 (docs/decisions/0032). Ingest has its own thread and
-database connection, so that it need not wait for slow reads. The worker process (`memory-fabric
+Requests that arrive during a commit share the next commit (group commit). This raised the rate of
+sixteen senders from 444 to 893 answers a second (docs/decisions/0032). Ingest has its own thread
+and database connection, so that it need not wait for slow reads. The worker process (`memory-fabric
 queue work`) is started with the first text, or with the server if texts are waiting.
 """
 
@@ -29,36 +29,36 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
-# A text that waits to be committed, and the size of its long fields.
+# A text that waits to be committed, the size of its long fields, and the future of its outcome.
 Waiting = tuple[ingest_protocol.Ingest, int, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
-# The maximum number of texts in a commit: enough to hide the disk's latency, but quick to commit.
+# The maximum number of texts in a commit: large enough to hide the disk's latency, yet quick.
 MAX_TOGETHER = 128
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
-# Seconds between checks of the backlog while texts arrive.
+# Minimum seconds between two checks of the number of waiting texts.
 LOOK_EVERY_S = 2.0
 # The size of a test write: about that of a long text with its index entries.
 PROOF_BYTES = 64 << 10
-# The child process imports the same package as this process, and no code of the project.
+# The child process imports this package from the same folder, and no code from the project.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
-# The worker has a lower priority, because senders wait for the server but nobody for the worker.
+# The worker gets a lower priority than the server, because senders wait only for the server.
 NICE = 10
-# The first and longest pause in seconds before a worker is restarted; the pause doubles each time.
+# The first and the longest pause in seconds before a worker's restart; each pause is doubled.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A worker that ran for at least this many seconds resets the pause to its first value.
 LONG_S = 30.0
-# Seconds for the worker to finish its text at shutdown; a killed worker's text is processed later.
+# Seconds that a worker has at shutdown to finish its text; an unfinished text is retried later.
 END_GRACE_S = 2.0
 
 
 class BatchedWriter:
-    """A writer of ingested texts in batches; `accepted` is called after each commit."""
+    """A writer that commits ingested texts in batches, and calls `accepted` after each commit."""
 
     def __init__(
         self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # `own` only commits texts. The worker that processes them also writes other tiers.
+        # `own` only commits texts; the worker that processes them writes the other tiers.
         self._thread, self._store = own, store
         self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []
@@ -68,7 +68,7 @@ class BatchedWriter:
         self._looked_at = -LOOK_EVERY_S
         self.is_full = False  # True if too many accepted texts wait to be processed
         self._is_proven = False  # True if the last write succeeded, so that no test write is needed
-        self._printed = ""  # The last unexpected error printed, so as to print it only once
+        self._printed = ""  # the last unexpected error, so that it is printed only once
 
     async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:
         """Store a text durably and return its outcome. Raises StoreUnavailable and BadInput."""
@@ -94,13 +94,13 @@ class BatchedWriter:
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why the memory cannot be written now; '' if it can. May make a test write."""
+        """Return why the memory cannot be written now, or ''. This may make a test write."""
         if self.is_full:
-            self._look()  # no text is accepted now, so nothing else would start this check
+            self._look()  # while texts are refused, nothing else starts this check
         job = partial(_complaint, proof_bytes=0 if self._is_proven else PROOF_BYTES)
         try:
             why, is_proven = await self._thread.ask(job, at_once=False)
-            # Without a test write the value stays, because another write may have failed since.
+            # Without a test write, keep the value, because another write may have failed since.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -136,7 +136,7 @@ class BatchedWriter:
                 for (_, size, answer), outcome in zip(together, outcomes, strict=True):
                     self._bytes -= size
                     if answer.done():
-                        continue  # the client has disconnected, so nobody waits for this answer
+                        continue  # the client has disconnected and no longer waits
                     if isinstance(outcome, Exception):
                         answer.set_exception(outcome)
                     else:
@@ -145,7 +145,7 @@ class BatchedWriter:
             self._task = None
 
     def _look(self) -> None:
-        """Start a background check of the backlog's size, at most every two seconds."""
+        """Start a background check of the number of waiting texts, at most every two seconds."""
         now = time.monotonic()
         if self._looking is not None or now - self._looked_at < LOOK_EVERY_S:
             return
@@ -205,20 +205,20 @@ def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
 
 
 class WorkerChild:
-    """The worker process, kept running from `start` to `end`; call both in the event loop."""
+    """The worker process, kept running from `start` to `end`; call both within the event loop."""
 
     def __init__(
         self, folder: str, command: Sequence[str] = COMMAND, first_pause_s: float = FIRST_PAUSE_S
     ) -> None:
         self._folder, self._first_pause_s = folder, first_pause_s
-        # The child must end together with this process, even if this process is killed.
+        # With `--parent`, the child ends together with this process, even if this one is killed.
         self._command = (*command, "--parent", str(os.getpid()))
         self._process: subprocess.Popen[bytes] | None = None
         self._could_not_start = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Keep a worker process running from now on; do nothing if one is already kept running."""
+        """Start a worker process and restart it whenever it ends; further calls do nothing."""
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
 

@@ -1,5 +1,5 @@
 """The API keys of the server: the key of this run, single-use keys, and permanent keys. A permanent
-key is shown only when it is created; its name, SHA-256 and time are stored.
+key is shown only when it is created. The server stores its name, its SHA-256 and its creation time.
 """
 
 import os
@@ -22,9 +22,9 @@ MAX_NAME_CHARS = 64
 # The first characters of each key, by which people and secret scanners recognise a key.
 PREFIX = "mf_"
 KEY_BYTES = 32
-# A text longer than this cannot be the key of a member.
+# The maximum length of a team member's key; a longer text is refused without a look-up.
 MAX_KEY_CHARS = 200
-# Seconds between checks of the key file; until then, a new or deleted key is not noticed.
+# Seconds between checks of the key file; a new or deleted key is noticed at the next check.
 LOOK_EVERY_S = 1.0
 # The holder of a request without a valid key, and the holder of the key of this run.
 NOBODY, START = "", "start"
@@ -43,7 +43,7 @@ def path_in(home: str) -> str:
 
 
 def digest_of(key: str) -> str:
-    """Return the SHA-256 under which a key is stored; a long random key needs no slower hash."""
+    """Return the SHA-256 that is stored for a key; a long random key needs no slower hash."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
@@ -70,8 +70,8 @@ def kept(home: str) -> tuple[KeptKey, ...]:
 
 
 def make(home: str, name: str) -> str:
-    """Create and return a permanent key; if `name` is empty, it is named `key-1` or similar. Raises
-    BadInput if the name is invalid or in use, or StoreUnavailable.
+    """Create and return a permanent key; without a `name`, its name is `key-1` or similar. Raises
+    BadInput if the name is invalid or in use, and StoreUnavailable.
     """
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _changed(home) as keys:
@@ -101,7 +101,7 @@ def drop(home: str, name: str) -> None:
 
 @contextmanager
 def _changed(home: str) -> Iterator[list[KeptKey]]:
-    """Yield the list of permanent keys to be changed, and write it at the end of the block."""
+    """Yield the list of permanent keys, which the caller may change; then write it to its file."""
     path = path_in(home)
     try:
         with files.Locked(files.lock_path(home, path)):
@@ -116,8 +116,8 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 class Keys:
     """The key of this run, single-use keys, and the current permanent keys of `home`. A browser is
     opened with a single-use key, because other users can read its URL in the list of processes. If
-    `strict` is set, or once a permanent key was found, ingest needs a key as long as the server
-    runs: deleting the last one must not open ingest to everyone. Raises StoreUnavailable.
+    `strict` is set, or once a permanent key was found, ingest needs a key until the server ends:
+    deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: the database has just checked the key, and a response is short."""
+        """Return True: the database has just checked the key, and responses are short."""
         return True
 
 

@@ -1,8 +1,8 @@
 """The local memory behind the HTTP application: projects, readers, ingest queue, worker, changes.
 
-POST /api/changes makes a change that the user requests on the page; it has the same effect as a
-command. The request contains the version of the memory that the page showed, or the code of a
-preview. If the memory has changed since, the request is refused with the current state.
+A user of the page makes changes with POST /api/changes; they have the same effects as commands.
+Each request contains the version of the memory that the page showed, or the code of a preview. If
+the memory has changed in the meantime, the request is refused with the memory's current state.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ from memory_fabric.text import cut, each_text, many, neutralised, one_line
 Answer = dict[str, Any]
 BY = models.Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
-# Seconds that each memory has at shutdown to write its other tiers.
+# Seconds at shutdown for each memory to write its other tiers.
 CLOSE_GRACE_S = 0.5
 
 
 class LocalStore(routes.Store):
-    """The memory of the served project and, unless `only_served`, of the home's other projects."""
+    """The memory of the served project and, without `only_served`, of the home's other projects."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class LocalStore(routes.Store):
         self._stores.served.close(timeout_s)
 
     async def admit(self, holder: str) -> None:
-        """Do nothing, because the guard has already checked the holder's key."""
+        """Admit every holder, because the guard has already checked the key."""
 
     async def answer(self, holder: str, job: responses.Job, project: str = "") -> Response:
-        """Respond with the result of a read-only job; a reader process runs the job if possible."""
+        """Return the result of a read-only job as a response; run it in a reader if possible."""
         return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
 
     async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome:
@@ -112,7 +112,7 @@ class LocalStore(routes.Store):
         return Sessions(server, max_request_body_size=max_bytes, max_sessions=256)
 
     async def _change(self, request: Request) -> Response:
-        # Room for 16,384 characters in each text field, each of them escaped as six bytes.
+        # Enough for 16,384 characters in each text field, even if each is escaped as six bytes.
         change = (await requests.model_in(request, requests.ChangeBody, 512 << 10)).root
         project = requests.query_in(request, requests.PageQuery).project
         job = partial(carry_out, asked=change)

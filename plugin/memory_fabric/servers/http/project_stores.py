@@ -1,12 +1,12 @@
 """The memories of this home's projects, each with its own thread, and the answers to requests.
 
-Each request of the page specifies a project by an id of this home; without an id, it refers to the
-served project, all of which the page shows to the user. If the server runs in an isolated domain
+A request of the page specifies a project by its id; without an id, it refers to the served project.
+The page shows all of the served project to the user. If the server runs in an isolated domain
 (MEMORY_FABRIC_DOMAIN), the page shows only that domain of other projects.
 
 Reader processes answer questions in parallel: one process answers 37 questions a second, and two
-can answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the
-first time. If one ends unexpectedly, it is replaced, and its question is put to another reader.
+answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the first
+time. If a reader ends unexpectedly, it is replaced, and another reader answers its question.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
 from memory_fabric.store.queries.search import EVERYTHING
 
-# The maximum number of other projects' memories kept open; the least recently used is closed.
+# The maximum number of open memories of other projects; the least recently used one is closed.
 MAX_OPEN = 4
 
 
 class ProjectStores:
-    """Stores of the served project and, unless `only_served`, of the others (see StoreThread)."""
+    """Store threads of the served project and, without `only_served`, of the home's others."""
 
     def __init__(
         self, settings: config.Settings, served: StoreThread, *, only_served: bool = False
@@ -59,19 +59,19 @@ class ProjectStores:
         return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
     def close_others(self, timeout_s: float) -> None:
-        """Finish the jobs of other projects; close each of their memories within `timeout_s`."""
+        """Finish the jobs of all but the served project; close each memory within `timeout_s`."""
         while self._others:
             self._others.popitem()[1].close(timeout_s)
 
     def _other(self, project_id: str) -> StoreThread:
-        """Return the store of another project. Raises NotFound if it may not be shown."""
+        """Return the store of another project. Raises NotFound if this server may not show it."""
         if self.only_served:
             message = "This server can be reached from other machines and shows one project only."
             remedy = "Start memory-fabric serve without --host to see the others."
             raise errors.NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            home_projects.memory_of(self._settings, project_id).close()  # fails on an unknown id
+            home_projects.memory_of(self._settings, project_id).close()  # fails for an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:
@@ -91,7 +91,7 @@ def recalled(
     memory: Memory, text: str, limit: int, depth: int, as_of: str, filters: models.Filters, now: str
 ) -> dict[str, Any]:
     """Return the JSON of `memory-fabric recall --json`, limited to what other programs may see."""
-    from memory_fabric.recall.explain import answer_as_json  # imported only for the first question
+    from memory_fabric.recall.explain import answer_as_json  # imported for the first question
     from memory_fabric.recall.pipeline import Fabric
 
     visible = agent_domains.visible_to_process(memory)
@@ -101,15 +101,15 @@ def recalled(
 
 
 def picture(memory: Memory) -> dict[str, Any]:
-    """Return the whole memory as the JSON from which the page draws its graph."""
+    """Return the whole memory in the JSON format from which the page draws its graph."""
     from memory_fabric.viewer.picture import picture as drawn  # imported for the first question
 
     return drawn(memory, ids.timestamp()) | {"live": True, "takes_changes": True}
 
 
 def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the JSON of `memory-fabric recall --explain --json`."""
-    from memory_fabric.recall import explain  # imported only for the first question
+    """Return the output of `memory-fabric recall --explain --json`."""
+    from memory_fabric.recall import explain  # imported for the first question
     from memory_fabric.recall.pipeline import Fabric
 
     now = ids.timestamp()
@@ -125,13 +125,13 @@ def history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
 
 
 def status(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.health import tiers as health  # imported only for the first question
+    from memory_fabric.health import tiers as health  # imported for the first question
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and proposed links; in an isolated domain, only its own data."""
+    """Return the home's projects and proposed links, limited to the domain if it is isolated."""
     from memory_fabric.viewer.picture import candidate, presentable  # for the first question
 
     listed: list[dict[str, Any]] = []
@@ -148,11 +148,11 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
 
 
 MAX_READERS = 32
-# The first and longest pause in seconds before a reader is restarted; the pause doubles each time.
+# The first and the longest pause in seconds before a reader's restart; each pause is doubled.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
-# A reader that has not answered after this many seconds is killed; its disk may not respond.
+# A reader that takes more than this many seconds to answer is killed; its disk may not respond.
 ANSWER_S = 30.0
-# A question that a new reader answers, so that the code for the first real one is loaded.
+# A question that each new reader answers first, so that its code is loaded before real questions.
 WARM_UP = partial(
     recalled, text="warm up", limit=1, depth=0, as_of="", filters=EVERYTHING, now=ids.timestamp()
 )
@@ -176,7 +176,7 @@ class ReaderPool:
         self._readers: set[Reader] = set()
         self._free: asyncio.Queue[Reader] = asyncio.Queue()
         self._starting: set[asyncio.Task[None]] = set()
-        self._inside = 0  # the number of questions that the server process is answering itself
+        self._inside = 0  # number of questions that the server process is answering now
 
     async def answer(
         self, job: Job, project: str, inside: Callable[[], Awaitable[Response]]
@@ -194,7 +194,7 @@ class ReaderPool:
                 break
             try:
                 answer = reader.executor.submit(_answer, job, project)
-            except BrokenExecutor:  # the reader process ended after its last question
+            except BrokenExecutor:  # the reader process ended while it was idle
                 self._replace(reader)
                 continue
             try:
@@ -207,7 +207,7 @@ class ReaderPool:
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise errors.StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
-                # A reader finishes its job even if the client has disconnected.
+                # A reader continues if its client disconnects; free it when its job is done.
                 answer.add_done_callback(partial(free_again, reader))
                 raise
             else:
@@ -223,7 +223,7 @@ class ReaderPool:
             self._inside -= 1
 
     async def end(self) -> None:
-        """Kill all readers, even starting ones; no other child processes use multiprocessing."""
+        """Kill all reader processes, even starting ones (that is, all multiprocessing children)."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -264,15 +264,15 @@ class ReaderPool:
             return
 
 
-# Used only in a reader process: its memories, and the event loop in which they answer.
+# Globals of a reader process: its memories, and the event loop in which questions are answered.
 _stores: ProjectStores
 _runner = asyncio.Runner()
 
 
 def _begin(settings: config.Settings, only_served: bool) -> None:
-    """Initialise a reader process: open the memory, and load the code for the first question."""
+    """Initialise a reader process: open the memory, and answer WARM_UP to load the code."""
     global _stores
-    # Ctrl-C is sent to every process of a terminal, but the server ends its readers itself.
+    # A terminal sends Ctrl-C to all its processes, but the server itself ends its readers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_server() -> None:

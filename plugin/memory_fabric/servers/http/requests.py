@@ -1,6 +1,6 @@
-"""Validation of requests: limits on a body's size and time, models of bodies and parameters.
-Unknown fields are refused, but in an ingested text they are ignored and null counts as absent, so
-that senders of other releases are accepted.
+"""Validation of requests: size and time limits of bodies, and models of bodies and parameters.
+Unknown fields are refused. In an ingested text, however, they are ignored and null means that the
+field is absent, so that senders of other releases are accepted.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ MAX_BYTES = 1 << 20
 # Seconds within which the whole body must arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of the names that pydantic gives to the variants of a type.
+# Prefixes of pydantic's own names for the variants of a type, which an error path may contain.
 _INNER = ("constrained-", "function-", "list[")
-# A sender's time may lie this far in the future, because of inexact clocks and time zones.
+# A time that a sender specifies may be this far in the future, because clocks are inexact.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
@@ -58,7 +58,7 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
 
 
 async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BYTES) -> Model:
-    """Return the body as a model. Raises Refused: 400 for invalid JSON, 422 for a wrong field."""
+    """Parse the body as a model. Raises Refused: 400 for invalid JSON, 422 for an invalid field."""
     body = await whole_body(request.scope, request.receive, max_bytes)
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != JSON_TYPE:
@@ -68,8 +68,8 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # The standard library accepts lone surrogates, as in a text that was cut within a surrogate
-        # pair. It also accepts NaN and Infinity, but here it calls `int`, which raises ValueError.
+        # json.loads accepts lone surrogates, as in a text that was cut within a surrogate pair. It
+        # would also accept NaN and Infinity, but it passes these to `int`, which raises ValueError.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=int)
     except UnicodeError as error:
         raise Refused(400, "bad_encoding", "The body must be UTF-8.") from error
@@ -86,7 +86,7 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
 
 
 def first_error(error: pydantic.ValidationError) -> tuple[str, str]:
-    """Return the path of the first invalid field, and what is wrong with it (like "is missing")."""
+    """Return the path of the first invalid field, and a phrase about its error ("is missing")."""
     first: Any = error.errors(include_url=False, include_input=False)[0]
     place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
     field = ".".join(part for n, part in enumerate(place) if n or part not in ACTIONS)
@@ -193,7 +193,7 @@ class IngestBody(pydantic.BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Values of `action`; pydantic puts one of them before the name of an invalid field.
+# Values of `action`; pydantic puts the value before the name of an invalid field.
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -208,7 +208,7 @@ class _Body(pydantic.BaseModel):
 
 
 class Shown(_Body):
-    """The id of a memory, and the version of this memory that the page showed."""
+    """The id of a memory, and the version of it that the page showed."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")
@@ -237,7 +237,7 @@ class RecordBody(_Body):
 
 
 class Confirmed(_Body):
-    """Request for a change; without the code of a preview, the change is only previewed."""
+    """Request for a change that needs a preview's code; without the code, it is only previewed."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
@@ -250,7 +250,7 @@ class BroughtBody(Confirmed):
 
 
 class ForgetBody(Confirmed):
-    """Request to forget what an id, a name or a text matches, like `memory-fabric forget`."""
+    """Request to forget all that an id, a name or a text matches, like `memory-fabric forget`."""
 
     action: Literal["forget"]
     what: Subject = Field(description="An id, an entity's name, or words.")
@@ -292,7 +292,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 
 
 class PageQuery(pydantic.BaseModel):
-    """The parameter that all requests of the page have: the id of the project that it shows."""
+    """The query parameter of all requests from the page: the id of the project that it shows."""
 
     project: Words = ""
 
@@ -317,7 +317,7 @@ class _Question(pydantic.BaseModel):
     as_of: Words = ""
 
 
-# The filters that a program may send with a question; each may occur several times.
+# Filters that a program may send with a question; each filter may occur several times.
 filter_fields: dict[str, Any] = {name: (list[Words], []) for name in filters.KEYS}
 RecallQuery = pydantic.create_model("RecallQuery", __base__=_Question, **filter_fields)
 
@@ -338,7 +338,7 @@ def query_in(request: Request, model: type[Model]) -> Model:
         return model.model_validate(values)
     except pydantic.ValidationError as error:
         field_name, why = first_error(error)
-        # Secrets are removed before the text is cut, because half a secret is not recognised.
+        # Secrets are removed before the name is cut, because half a secret is not recognised.
         name = without_secrets(field_name.partition(".")[0])[:MAX_SHOWN_CHARS]
         remedy = f"Fields are {', '.join(model.model_fields)}." if why == "is not known" else ""
         raise errors.BadInput(name, f"{name} {why}.", remedy=remedy) from error

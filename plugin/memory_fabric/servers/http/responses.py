@@ -26,9 +26,9 @@ class Forbidden(FabricError):
     """The holder of the key has no permission for the request."""
 
 
-# While the memory cannot be written, clients may retry after this number of seconds.
+# Seconds after which clients may retry if the memory cannot be written now.
 LATER = {"Retry-After": "5"}
-# Subclasses come before their base classes, because the first match counts.
+# A subclass must come before its base class, because the first match is used.
 STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ...] = (
     (BadInput, 400, "bad_input", None),
     (NotFound, 404, "not_found", None),
@@ -41,7 +41,7 @@ STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ..
 
 
 class Refused(Exception):
-    """An error response: status code, message, remedy, invalid field, and further JSON members."""
+    """An error response: status code, message, remedy, invalid field, and more JSON members."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Return a job's result as JSON, without paths of local folders and secrets in the query."""
+    """Run a job; return its result as JSON, without local paths or secrets in the query."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
@@ -72,7 +72,7 @@ def answered(memory: Memory, job: Job) -> Response:
         for place in sorted(places, key=len, reverse=True):
             if place.strip("/"):
                 failures = [failure.replace(place, "…") for failure in failures]
-        echoes = ("query", "label", "notes", "searched")  # these repeat the query
+        echoes = ("query", "label", "notes", "searched")  # members that repeat the query
         repeated = {name: value[name] for name in echoes if name in value}
         value = value | {"failures": failures} | all_without_secrets(repeated, {})
     store_thread.told(memory)
@@ -81,7 +81,7 @@ def answered(memory: Memory, job: Job) -> Response:
 
 
 def of_error(error: Exception) -> Response:
-    """Return the redacted response for an exception; print the exception if it is unexpected."""
+    """Build the redacted response for an exception; print the exception if it is unexpected."""
     if isinstance(error, Refused):
         return error.answer
     if isinstance(error, HTTPException):
@@ -100,12 +100,12 @@ def of_error(error: Exception) -> Response:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """Return the response for an error of an endpoint, an unknown path or a disallowed method."""
+    """Build the response for an error of an endpoint, an unknown path or a disallowed method."""
     return of_error(error)
 
 
 def without_path(error: FabricError, text: str) -> str:
-    """Return `text`, which belongs to an error, with "the memory" in place of the file's path."""
+    """Return an error's text with "the memory" in place of the path of the memory's file."""
     path = getattr(error, "path", "")
     begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
     return begun.replace(path, "the memory") if path else text

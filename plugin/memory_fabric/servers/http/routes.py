@@ -28,20 +28,20 @@ from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Seconds between checks of readiness, for which anyone may ask, and for one check to take.
+# Seconds between checks of readiness, which anyone may request, and the time limit of a check.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 PAGE_QUERIES: Mapping[str, type[requests.PageQuery]] = {
     "picture": requests.PageQuery, "recall": requests.PageQuestion,
     "history": requests.HistoryQuery, "status": requests.PageQuery,
 }  # fmt: skip
-# The SDK's own limit; it is higher than that of ingest, because a graph is larger than a text.
+# The SDK's own limit. It is higher than that of ingest, because a graph is larger than a text.
 MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """The memory behind the application; `holder` is the holder of a request's key (see keys).
-    `page` has the jobs of PAGE_QUERIES, called with a memory and the query's parameters. `begin`
-    starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
+    """The memory behind the application; `holder` identifies the key of a request (see keys).
+    `page` contains the jobs of PAGE_QUERIES, called with a memory and the query's parameters.
+    `begin` starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
     invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
     the ingest queue; `ingested` returns the state of a text, or None if its id is unknown. All
     raise FabricError. `reasons` returns why a text sent now would not be stored or processed.
@@ -73,7 +73,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
     async def lives(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    @cache  # anyone may request it
+    @cache  # anyone may request the result, so it is computed only once
     def description(keys_are_needed: bool) -> bytes:
         paths = [route.path for route in app.routes if isinstance(route, Route)]
         return orjson.dumps(document(paths, keys_are_needed=keys_are_needed))
@@ -112,7 +112,7 @@ def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: T
         exception_handlers=dict.fromkeys(faults, responses.of_fault),
         lifespan=living,
     )
-    app.router.redirect_slashes = False  # a path with an extra slash is unknown
+    app.router.redirect_slashes = False  # a path with an extra slash is refused as unknown
     return app
 
 
@@ -125,7 +125,7 @@ class Api:
         self._looking = asyncio.Lock()
 
     async def ingest(self, request: Request) -> Response:
-        """Return 202 once the text is durable; 409 if another text used its idempotency key."""
+        """Respond 202 once the text is durable; 409 if another text used its idempotency key."""
         text = (await requests.model_in(request, requests.IngestBody)).as_ingest()
         outcome = await self._store.accept(request.scope[guard.HOLDER], text)
         if isinstance(outcome, IdempotencyConflict):
@@ -148,10 +148,10 @@ class Api:
         return JSONResponse(text._asdict())
 
     async def recall(self, request: Request) -> Response:
-        """Return to a program the best memories for `q`, or the newest memories if `q` is empty."""
+        """Return the memories that best match `q`, or the newest memories if `q` is empty."""
         query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
-        # A filter with one value is passed as a string, and one with several values as a list.
+        # Pass a filter with a single value as a string, and one with several values as a list.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         as_of = times.stated(query.as_of, now, "as_of") if query.as_of else ""
@@ -174,7 +174,7 @@ class Api:
         return Route(f"/api/{name}", answer)
 
     async def is_ready(self, _request: Request) -> Response:
-        """Return 200 if texts can be stored and processed, otherwise 503 with the reasons."""
+        """Respond 200 if texts can be stored and processed, otherwise 503 with the reasons."""
         async with self._looking:
             if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 try:
@@ -189,7 +189,7 @@ class Api:
 
 
 class McpEndpoint:
-    """The MCP endpoint for all clients; the MCP SDK is imported at the first request."""
+    """The MCP endpoint for all clients; the first request imports the MCP SDK."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -228,7 +228,7 @@ class McpEndpoint:
         begun = asyncio.Event()
 
         async def run() -> None:
-            # The sessions run in a task group, which must be exited by the task that entered it.
+            # The sessions run in a task group, which only the task that entered it may exit.
             async with manager.run():
                 begun.set()
                 await self._end.wait()
@@ -239,7 +239,7 @@ class McpEndpoint:
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths (default: all), and if ingest needs keys."""
+    """Return the OpenAPI description of these paths, or of all paths if none are given."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

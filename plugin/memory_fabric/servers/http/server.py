@@ -1,7 +1,7 @@
 """The server process: its socket, its signals and shutdown, and the limits on its connections.
 
-Any program on this machine can open connections without a key. Idle connections do not block
-others: at the limit, the connection that has waited longest for a complete request is closed.
+Any program on this machine can open connections without a key. So that idle connections block no
+others, the server closes the connection that has waited longest once there are too many.
 """
 
 import asyncio
@@ -36,17 +36,17 @@ from memory_fabric.sharing.team import ties
 LOCALHOST = "127.0.0.1"
 WAITING = 256
 MAX_REQUEST_BYTES = 16 << 10
-# Seconds to finish responses at shutdown; a write that was acknowledged is already durable.
+# Seconds to finish responses at shutdown. All acknowledged writes are already durable.
 ANSWERS_GRACE_S = 1
-# A worker that takes more seconds to end, because it waits for a database statement, is killed.
+# Seconds after which a worker that has not ended is killed; it may wait for a database statement.
 END_S = 10.0
-# The maximum number of processes by default, because each needs about 45 MB under load.
+# The maximum number of processes by default, because each one needs about 45 MB under load.
 MOST_BY_DEFAULT = 4
-# Seconds for a complete request to arrive, counted from the connection or the last response.
+# Time limit in seconds for a complete request, counted from the connection or the last response.
 ASKING_S = 5.0
-# Seconds for a client to read the part of a response that does not fit into the socket's buffer.
+# Time limit in seconds for a client to read a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# At most this many bytes of a refused body are still read, so that its sender sees the response.
+# The maximum bytes read from a refused body, so that its sender gets to see the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
@@ -55,7 +55,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address. Raises BadInput, CannotListen."""
     address = address_of(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, so that each part of a response is sent at once.
+    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, which sends each part of a response at once.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -70,7 +70,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the IP address that a user states as a host. Raises BadInput."""
+    """Parse a host that the user specified as an IP address. Raises BadInput."""
     try:
         return ipaddress.ip_address(LOCALHOST if host.lower() == "localhost" else host.strip("[]"))
     except ValueError as error:
@@ -79,11 +79,11 @@ def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class Listener:
-    """A listening socket; `allowed` has more Host names. Raises CannotListen, BadInput."""
+    """A listening socket; `allowed` are additional Host names. Raises CannotListen, BadInput."""
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = address_of(host).is_loopback
-        stated = sorted(checked(allowed))  # raises BadInput before the socket is opened
+        stated = sorted(checked(allowed))  # raises BadInput, so it precedes the socket
         self._socket = listening(host, port)
         name, self.port = self._socket.getsockname()[:2]
         self.host = f"[{name}]" if ":" in name else name
@@ -100,7 +100,7 @@ class Listener:
         return f"http://{self.host}:{self.port}/"
 
     def serve(self, config: uvicorn.Config) -> None:
-        """Serve requests until SIGINT or SIGTERM; return at once if the signal came before."""
+        """Serve requests until SIGINT or SIGTERM; return at once if a signal came before."""
         if self._is_over:
             return
         if config.workers > 1:
@@ -119,7 +119,7 @@ class Workers(Multiprocess):
     """The worker processes of a server; `run` raises StoreUnavailable if a worker cannot start."""
 
     def run(self) -> None:
-        """Run until a signal arrives; replace a worker that ends unexpectedly."""
+        """Run the workers until a signal arrives; replace a worker that ends unexpectedly."""
         super().run()
         if any(worker.exitcode == STARTUP_FAILURE for worker in self.processes):
             text = "A worker could not begin to answer."
@@ -136,8 +136,8 @@ class Workers(Multiprocess):
 
 class Server(Listener):
     """The server of the local memory; `run` serves requests until a signal arrives. Up to `workers`
-    processes answer questions, by default one for each processor, at most four. Raises BadInput for
-    a public address without a permanent key, CannotListen, StoreUnavailable.
+    processes answer questions; the default is one for each processor, but at most four. Raises
+    BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Server(Listener):
         return f"{super().address}?key={self._keys.once()}"
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM. Exchange data with a shared log if projects are linked."""
+        """Serve until SIGINT or SIGTERM; synchronise linked projects with their shared logs."""
         store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
         app = routes.application(store, keys_are_needed=lambda: self._keys.are_needed)
         rate = Rate(self._settings.serve_rate)
@@ -188,7 +188,7 @@ class Server(Listener):
 
 class TeamServer(Listener):
     """The server of a team's shared log; `run` serves requests until a signal arrives. `dsn` is the
-    database's connection string, `read` that of a replica or ''. Raises BadInput and CannotListen.
+    database's connection string; `read` is that of a replica, or ''. Raises BadInput, CannotListen.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class TeamServer(Listener):
 def _team_app(
     settings: Settings, dsn: str, space: str, read: str, insecure: bool, names: Names, cookie: str
 ) -> ASGIApp:
-    from memory_fabric.servers.http import team_access, team_store  # import a database driver
+    from memory_fabric.servers.http import team_access, team_store  # these import a database driver
 
     access = team_access.Access(settings, dsn, space, read, insecure=insecure)
     app = routes.application(team_store.TeamStore(access))
@@ -225,7 +225,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings: limits, no trusted proxies. With workers, `app` is a factory."""
+    """Return uvicorn's settings: limits, no trusted proxies. With `workers`, `app` is a factory."""
     return uvicorn.Config(
         app, factory=workers > 0, workers=workers or 1, loop="asyncio", http=PatientProtocol,
         ws="none", lifespan="on", log_config=None, log_level="critical", access_log=False,
@@ -235,18 +235,18 @@ def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicor
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 protocol that closes a connection on a slow request or a slowly read response."""
+    """HTTP/1.1 protocol that closes a connection if its client sends or reads too slowly."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         # When the wait for a complete request began; None while the server answers a request.
         self._waits_since: float | None = None
-        # Timers that close the connection, for a slow request and for a response read too slowly.
+        # Timers that close the connection if a request arrives, or a response is read, too slowly.
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request; if there are too many connections, close the one waiting longest."""
+        """Wait for a request; with too many connections, close the one that has waited longest."""
         super().connection_made(transport)
         self._waits_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
@@ -266,7 +266,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # a refused body still arrives
+        if answered and self.conn.their_state is h11.SEND_BODY:  # a refused body is still arriving
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()
@@ -294,7 +294,7 @@ class PatientProtocol(H11Protocol):
         self._stop("response")
 
     def send_400_response(self, msg: str) -> None:
-        """Respond to input that is not HTTP with an error in this server's JSON format."""
+        """Respond to a request that h11 cannot parse with an error in this server's JSON format."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
         status, code, error = HTTPStatus.BAD_REQUEST, "bad_request", sys.exception()
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
@@ -307,7 +307,7 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def _wait_or_not(self) -> None:
-        # A few more bytes of an incomplete request do not restart its timer.
+        # More bytes of an incomplete request do not restart the request's timer.
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop("request")
             if not self.cycle.more_body:
