@@ -1,13 +1,13 @@
 """Requests on a team's database: each runs in a thread, in one transaction, as the key's member.
 
-Several processes can serve one database, because a process keeps only connections and recent
+Several processes can serve one database, because a process stores only connections and recent
 answers. The database checks the key at each request. A replica (a hot standby) answers reads once
 it contains all that the primary contained when the request arrived, so clients read their own
 writes and never see erased content; otherwise the primary answers. While the primary is down, the
 replica answers without this check.
 
-An answer is cached for some seconds, for the same question by the same member with the same domain,
-and until an operation of the space is added, replaced or erased (memory_fabric.changes).
+An answer is cached for some seconds: for the same question by the same member with the same domain,
+and only until an operation of the space is added, replaced or erased (memory_fabric.changes).
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from memory_fabric.sharing.team.errors import TeamError
 
 T = TypeVar("T")
 TeamJob = Callable[[team_memory.TeamMemory], T]
-# The number of threads, each with a connection; a thread mostly waits for the database.
+# The number of threads, each with its own connection; most of the time they wait for the database.
 THREADS = 4
-# Maximum number of requests in the threads or waiting for one; a refused client may retry.
+# Maximum number of requests that run or wait for a thread; further requests are refused.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds to wait for a replica that lags, between checks of it, and after its failure.
+# Seconds to wait for a replica that lags, between two checks of it, and after a failure of it.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -47,7 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a `space`, by libpq connection strings: `dsn`, and `read` for a replica or ""."""
+    """Access to a `space`; `dsn` and `read` (a replica, or "") are libpq connection strings."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -62,7 +62,7 @@ class Access:
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run a job as the key's member, in a transaction. Raises Unauthorized, FabricError."""
+        """Run a job in a transaction, as the key's member. Raises Unauthorized, FabricError."""
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
@@ -89,7 +89,7 @@ class Access:
         return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used ("" if it is used); print a message on each change."""
+        """Save why the replica is not used, "" if it is used; print a message when this changes."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -100,11 +100,11 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return a function that answers a request on a connection whose server shows `state`."""
+        """Return a function that runs `job` on a connection once its server has reached `state`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S
-            # Each check runs in its own transaction, so it sees what was replayed meanwhile.
+            # Each check runs in its own transaction, to see what the replica has replayed since.
             while state:
                 seen = team_keys.holder_of(connection, holder)
                 if seen is not None and seen.state >= state:
@@ -154,7 +154,7 @@ class Access:
             connections.close()
 
     def memory_of(self, connection: Connection, holder: team_keys.Holder) -> team_memory.TeamMemory:
-        """Return the team's memory as the key's holder may see it, for the current transaction."""
+        """Return the team's memory as the holder of a key may see it, for this transaction."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
         place = holder.space, holder.member
@@ -170,7 +170,7 @@ class Connections:
         self._idle: list[Connection] = []
 
     def run(self, job: Callable[[Connection], T]) -> T:
-        """Run `job` with a connection of the pool; raises the same errors as `Access.ask`."""
+        """Run `job` with a connection from the pool. Raises the same errors as `Access.ask`."""
         try:
             connection, was_idle = self._idle.pop(), True
         except IndexError:
@@ -180,7 +180,7 @@ class Connections:
         except TeamError as error:
             raise team_rows.of_log(error) from error
         except psycopg.Error as error:
-            # The server was probably restarted since the last request: retry on a new connection.
+            # The server has probably restarted since the last request: retry on a new connection.
             if not (was_idle and connection.closed):
                 raise team_rows.of_log(translate.team_error(error, "Cannot answer")) from error
         finally:

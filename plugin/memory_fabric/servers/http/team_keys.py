@@ -1,4 +1,4 @@
-"""Keys of a team's members: each is shown only when it is created; the database stores digests."""
+"""Keys of a team's members: a key is shown only on creation; the database stores its digest."""
 
 import secrets
 from datetime import datetime
@@ -19,7 +19,7 @@ MAX_NAME_CHARS = 100
 
 
 class MemberKey(NamedTuple):
-    """A member's key. It gives access only to `domain`, or to all domains if `domain` is ""."""
+    """A member's key. It gives access only to `domain`, or to every domain if `domain` is ""."""
 
     name: str
     member: str
@@ -28,7 +28,7 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The holder of a key; `state` grows with each visible change of the space."""
+    """The holder of a key; `state` is a number that grows with each visible change of the space."""
 
     space: str
     member: str
@@ -38,7 +38,7 @@ class Holder(NamedTuple):
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
-    """Create a key, and allow the login role to act as its member. Raises BadInput, TeamError."""
+    """Create a key, and allow the login role to act as the member. Raises BadInput, TeamError."""
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         raise BadInput("NAME", f"{name!r} is no name for a key.", remedy="Use a short word.")
     if domain and not stated_name(domain):
@@ -64,7 +64,7 @@ def make(connection: Connection, space: str, member: str, name: str, domain: str
 
 
 def kept(connection: Connection, space: str) -> list[MemberKey]:
-    """Return those keys of a space that the caller may see, oldest first."""
+    """Return the keys of a space that the caller may see, oldest first."""
     query = "SELECT name, member, domain, created_at FROM memory_fabric.keys_of(%s)"
     with translate.translated("Cannot list the keys"):
         return [MemberKey(*row) for row in connection.execute(query, (space,))]
@@ -78,16 +78,16 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 
 def holder_of(connection: Connection, digest: str) -> Holder | None:
-    """Return the holder of the valid key or cookie with this `digest_of`; None if there is none."""
+    """Return the holder of the valid key or cookie with this `digest_of`, or None."""
     query = "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)"
     row = connection.execute(query, (bytes.fromhex(digest),)).fetchone()
     return Holder(*row) if row else None
 
 
 def space_of(dsn: str, space: str, *, insecure: bool = False) -> str:
-    """Return `space`, or by default the login role's only space; raises BadInput if it does not
-    have exactly one. Raises TeamError unless the database is reachable with the schema of this
-    release, and the role is a member of the space.
+    """Return `space` or, if it is "", the login role's only space. Raises BadInput if the role does
+    not have exactly one. Raises TeamError if the database is unreachable or has the schema of
+    another release, or if the role is not a member of the space.
     """
     connection = connect.connect(dsn, insecure=insecure)
     try:

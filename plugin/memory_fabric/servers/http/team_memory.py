@@ -1,8 +1,8 @@
 """A team's memory as one member sees it within one transaction; it has no SQLite database or file.
 
-Recall and the tools use it in place of `store.memory.Memory`. Changes are operations of the shared
-log (sharing.replica.wire). Each replaces the member's own current operations ("heads") for its key;
-statements of others cannot be withdrawn.
+Recall and the tools use it in place of `store.memory.Memory`. A change appends operations to the
+shared log (sharing.replica.wire). An operation replaces the member's own current operations
+("heads") for the same key; a member cannot withdraw the statements of others.
 """
 
 import time
@@ -26,7 +26,7 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
-# The origin of operations made here, in place of a machine's id. Undo has its own origin.
+# The origin of operations made here, instead of a machine's id. Undo has its own origin.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
@@ -39,7 +39,7 @@ class TeamMemory(Memory):
         self.space, self.member, self.domains = reader.space, reader.member, reader.domains
 
     def databases(self) -> list[Database]:
-        """Return an empty list, because a team's memory has no local databases."""
+        """Return an empty list, because a team's memory has no local database."""
         return []
 
     def readers(self) -> list[Reader]:
@@ -55,7 +55,7 @@ class TeamMemory(Memory):
         """Do nothing: memory cannot be switched off on a shared server."""
 
     def follow_settings(self) -> None:
-        """Do nothing: the server keeps the settings that it read when it started."""
+        """Do nothing: the server uses the settings that it read when it started."""
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
@@ -72,7 +72,7 @@ class TeamMemory(Memory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record for the team and return it; return an equal record if there is one."""
+        """Store and return a record for the team; if an equal record exists, return that one."""
         if record.scope != team_rows.SCOPE:
             text = f"This server keeps what is for the team, not for the scope {record.scope}."
             raise errors.BadInput("scope", text, remedy="Leave the scope out.")
@@ -103,7 +103,7 @@ class TeamMemory(Memory):
 
 
 class Statement(NamedTuple):
-    """A member's statement for a key; the value None withdraws the member's current statement."""
+    """A member's statement under a key; the value None withdraws the member's current statement."""
 
     kind: str
     key: str
@@ -111,7 +111,7 @@ class Statement(NamedTuple):
 
 
 def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = ORIGIN) -> None:
-    """Append statements to the log; each replaces the member's own current ones for its key."""
+    """Append statements to the log; each replaces the member's current statements for its key."""
     by_key = {statement.key: statement for statement in statements}
     if not by_key:
         return
@@ -137,12 +137,12 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
 
 
 def undo_last(memory: TeamMemory) -> int:
-    """Undo the member's last change through this server; return how many statements it had."""
+    """Undo the member's last change made through a server; return the number of its statements."""
     _one_at_a_time(memory)
     last = memory.reader.query(
         "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
-        # All statements of a change were stored at the same time, that of their transaction.
+        # All statements of a change have the same `stored_at`: the time of their transaction.
         "SELECT max(stored_at) FROM memory_fabric.operations WHERE space = %s "
         "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
         (memory.space, ORIGIN, memory.space, ORIGIN),
@@ -210,7 +210,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements that an operation lists, or all those about its entities."""
+    """Withdraw the member's statements that an operation lists, or all about its entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
@@ -262,7 +262,7 @@ def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
 
 
 def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
-    """Return the names that occur in any statement, for instance in a relation or a record."""
+    """Return the names that occur in any statement, for example in a relation or a record."""
     entities = memory.reader.entities_by_key(map(name_key, names))
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 
@@ -282,6 +282,6 @@ def _observation(operation: Operation, name: str, text: str) -> Statement:
 
 
 def _one_at_a_time(memory: TeamMemory) -> None:
-    """Lock out the member's other changes; otherwise two changes could replace the same heads."""
+    """Lock out other changes by the member, because two changes could replace the same heads."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
     memory.reader.query(lock, (f"{memory.space}\n{memory.member}",))

@@ -1,5 +1,5 @@
-"""Queries of recall on a space, run as the requesting member (see store.queries.reader.Reader).
-Methods without a docstring return what those of `Reader` return. Turns of conversations are never
+"""Recall's queries on a space, run as the requesting member (see store.queries.reader.Reader).
+Methods without a docstring return the same as those of `Reader`. Turns of conversations are never
 sent to the shared log, so queries for turns return nothing.
 """
 
@@ -20,18 +20,18 @@ from memory_fabric.text import name_key, words
 
 Words = Sequence[str]
 Groups = Sequence[Words]
-# Maximum number of statements of each kind that are read about a list of entities.
+# Maximum number of statements of each kind that are read for a list of entities.
 MAX_ABOUT = 10_000
-# Maximum number of relations of a question's names, and observations that describe an entity.
+# Maximum number of relations of a question's entities, and of texts that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
-# Records to compare with a new record, and words of the new record's text to search for.
+# Maximum number of records to compare with a new record, and of its words to search for.
 MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
-# Kinds that one query searches for together, since most questions need both.
+# Kinds that are searched in one query, because most questions need both.
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
 class TeamReader(reader.Reader):
-    """Queries on a space within a transaction, limited to `domains` unless None; see `failed`."""
+    """Queries on a space in a transaction, limited to `domains`; `failed` is the first error."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TeamReader(reader.Reader):
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
         rows = self._matching((wire.ENTITY,), [list(names)], limit, filters)[wire.ENTITY]
         entity_names = [str(row.value.get("name")) for row in rows]
-        # The newest observations of each entity describe it.
+        # Each entity is described by its newest observations.
         texts: dict[str, list[str]] = {}
         condition = self.condition(filters._replace(types=()))
         if condition is not None and rows:
@@ -111,7 +111,7 @@ class TeamReader(reader.Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the existing entities for these name keys, without their types."""
+        """Return the existing entities for these name keys, with "unknown" as their type."""
         entities: dict[str, Entity] = {}
         for key, name, _ in self._meant(keys):
             entities.setdefault(key, Entity(name, "unknown"))
@@ -129,7 +129,7 @@ class TeamReader(reader.Reader):
         return around
 
     def relations_of(self, names: Sequence[str], at: str, filters: Filters) -> list[Relation]:
-        # A relation has an agent, type or category only through a record that states it.
+        # Relations have no agent, type or category, so such filters exclude all of them.
         if not names or filters.agents or filters.types or filters.categories:
             return []
         condition = self.condition(filters._replace(as_of="" if at == graph.NOW else at))
@@ -157,7 +157,7 @@ class TeamReader(reader.Reader):
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return the approximate number of rows of all sources with each word that occurs."""
+        """Return the approximate number of rows that contain each word, if it occurs at all."""
         known, count = self._statistics(terms)
         common = {
             term: round(known[term].share * count)
@@ -178,7 +178,7 @@ class TeamReader(reader.Reader):
     def newest(
         self, kind: str, limit: int, filters: Filters = EVERYTHING, names: Words | None = None
     ) -> list[team_rows.Row]:
-        """Return the newest rows of a kind; with `names`, only rows of these entities."""
+        """Return the newest rows of a kind; with `names`, only rows about these entities."""
         condition = self.condition(filters)
         if condition is None or names == [] or limit < 1:
             return []
@@ -187,13 +187,13 @@ class TeamReader(reader.Reader):
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def own_records_with(self, text: str) -> list[team_rows.Row]:
-        """Return the caller's records that contain all of a text's first words, best first."""
+        """Return the caller's records that contain the first words of a text, best match first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
         return [row for row in matches[wire.RECORD] if row.author == self.member]
 
     def named_like(self, text: str, limit: int) -> list[str]:
-        """Return names of entities that match a text: first by name, then by observations."""
+        """Return entities' names for a text: matches of the name first, then of observations."""
         groups = [[word] for word in words(text)]
         matches = [
             row
@@ -207,7 +207,7 @@ class TeamReader(reader.Reader):
     def _matching(
         self, kinds: Words, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> dict[str, list[team_rows.Row]]:
-        """Return the matching rows of each kind, best first; cached for the transaction."""
+        """Return the matching rows of each kind, best match first; cache them for later calls."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
         if search in self._matches:
             return self._matches[search]
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, entity's name, True if the key is an alias) for these name keys."""
+        """Return (key, entity's name, True if the key is an alias) for each of the known keys."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
@@ -258,7 +258,7 @@ class TeamReader(reader.Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[team_rows.Row]:
-        """Return the current statement for each of these keys; the caller's own has precedence."""
+        """Return the current statement for each of these keys, preferably the caller's own."""
         condition = self.condition(filters)
         if condition is None:
             return []
@@ -275,14 +275,14 @@ class TeamReader(reader.Reader):
         return [row for row in last.values() if row.value]
 
     def about(self, names: Sequence[str], most: int = MAX_ABOUT) -> list[team_rows.Row]:
-        """Return all members' statements about these entities, at most `most` of each kind."""
+        """Return all members' statements about these entities, at most `most` for each kind."""
         wanted, condition = list(dict.fromkeys(names)), self.condition(EVERYTHING)
         if not wanted or condition is None:
             return []
         ids = self.ids("related_heads", wanted, condition, most)
         for kind in (wire.ENTITY, wire.OBSERVATION):
             ids += self.ids("newest_heads", kind, wanted, condition, most)
-        # The fields that contain entities' names; all other kinds of rows have the field "entity".
+        # The fields with entities' names, by kind; other kinds have the field "entity".
         fields = {wire.ENTITY: ("name",), wire.RELATION: ("from", "to")}
         return [
             row
@@ -291,7 +291,7 @@ class TeamReader(reader.Reader):
         ]
 
     def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
-        """Return statements of 30 days as (author, time, kind, value or None), newest first."""
+        """Return statements for these keys as (author, time, kind, value or None), newest first."""
         sql = (
             "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
             "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
@@ -302,7 +302,7 @@ class TeamReader(reader.Reader):
         return [(str(author), str(at), str(kind), value) for author, at, kind, value in rows]
 
     def names_after(self, seq: int, limit: int) -> list[tuple[int, str]]:
-        """Return (sequence number, name) of the entities stated after the sequence number `seq`."""
+        """Return (sequence number, name) of each entity stated after the sequence number `seq`."""
         condition = self.condition(EVERYTHING)
         rows = self.call("entities_after", seq, condition, limit, columns="seq, name")
         return [(int(place), str(name)) for place, name in rows]
@@ -315,17 +315,17 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def call(self, function: str, *values: object, columns: str = "*") -> list[tuple[Any, ...]]:
-        """Call a database function for this space; return its rows. Raises like `query`."""
+        """Call a database function for this space; return its rows. Raises errors like `query`."""
         holes = ", ".join(["%s"] * (1 + len(values)))
         sql = f"SELECT {columns} FROM memory_fabric.{function}({holes})"
         return self.query(sql, (self.space, *values))
 
     def ids(self, function: str, *values: object) -> list[str]:
-        """Call a database function; return its first column, which contains ids of operations."""
+        """Call a database function, and return its first column, which contains operations' ids."""
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Return one of the rows with these ids for each key: the caller's own, else the oldest."""
+        """Read rows by id, and return one for each key: the caller's own, else the oldest."""
         chosen: dict[str, team_rows.Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self.member):
@@ -333,7 +333,7 @@ class TeamReader(reader.Reader):
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Return the rows with these ids, oldest first; the value of a withdrawal is empty."""
+        """Return the rows with these ids, oldest first; a withdrawal has an empty value."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []
@@ -363,7 +363,7 @@ class TeamReader(reader.Reader):
         return json.dumps(condition)
 
     def failure(self, error: psycopg.Error) -> FabricError:
-        """Return the FabricError for a database error, and save the first of them as `failed`."""
+        """Return the FabricError for a database error, and save the first one in `failed`."""
         translated = team_rows.of_log(translate.team_error(error, "Cannot answer"))
         if self.failed is None and not isinstance(translated, DeadlinePassed):
             self.failed = translated

@@ -1,8 +1,8 @@
-"""Rows of a space of the shared log: queries by key, name and kind, and the content of the rows.
+"""Content of the rows of a space of the shared log: records, entities, observations and relations.
 
-Functions in the database's schema find the ids (sharing/server/schema/010_search.sql). Then the
-rows are read as the requesting member, under the log's row-level security. Statements are validated
-as in sharing by git: the caller's own statements keep their trust, those of others are "foreign".
+The rows were found by functions in the database (sharing/server/schema/010_search.sql), and read as
+the requesting member, under the log's row-level security. Statements are validated as in sharing by
+git: the caller's own statements keep their trust, and those of others are "foreign".
 """
 
 import sys
@@ -20,14 +20,14 @@ from memory_fabric.store.queries.search import Candidate
 STORE = SCOPE = "team"
 FOREIGN, BY_TOOL = "foreign", "tool"
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
-# The values of trust that are accepted from the caller's own records.
+# The values of `trust` that are accepted in the caller's own records.
 TRUSTS = frozenset(("user", "assistant", "tool"))
 COUNTED = {"records": wire.RECORD, "entities": wire.ENTITY}
 COUNTED |= {"observations": wire.OBSERVATION, "relations": wire.RELATION}
 
 
 class Row(NamedTuple):
-    """A row of the log. `seq` is its sequence number, `op_id` its id; a search sets `score`."""
+    """A row of the log with its sequence number, its id and, after a search, its score."""
 
     op_id: str
     seq: int
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Said(NamedTuple):
-    """An entity, or an observation about an entity (`text`); `name` is the name of the entity."""
+    """An entity, or an observation (`text`) about an entity; `name` is the entity's name."""
 
     name: str
     text: str
@@ -50,7 +50,7 @@ class Said(NamedTuple):
 
 
 def record_candidate(row: Row, member: str) -> Candidate | None:
-    """Return a row's record as a candidate for recall; None if the row has no valid record."""
+    """Return the record in a row as a candidate for recall, or None if it is not valid."""
     value = record_fields(row, member)
     if value is None:
         return None
@@ -75,7 +75,7 @@ _SHOWN = (
 
 
 def record_fields(row: Row, member: str) -> dict[str, Any] | None:
-    """Return a row's record as `member` may see it; None if it is not a valid record of a team."""
+    """Return the record in a row as `member` may see it; None if it is not a valid team record."""
     value, id_ = row.value, row.value.get("id")
     is_record = claims_read.is_id(id_) and row.key == wire.key_of(wire.RECORD, id_)
     if not is_record or not claims_read.is_of_a_team(value):
@@ -101,7 +101,7 @@ def record_fields(row: Row, member: str) -> dict[str, Any] | None:
 
 
 def observation_candidate(row: Row, member: str) -> Candidate | None:
-    """Return a row's observation as a candidate for recall; None if the row has no valid one."""
+    """Return the observation in a row as a candidate for recall, or None if it is not valid."""
     statement = said_in(row)
     if statement is None or not statement.text:
         return None
@@ -111,7 +111,7 @@ def observation_candidate(row: Row, member: str) -> Candidate | None:
 
 
 def entity_candidate(row: Row, texts: Iterable[str]) -> Candidate | None:
-    """Return a row's entity as a candidate; its text consists of the entity's observations."""
+    """Return the entity in a row as a candidate; `texts` are observations that describe it."""
     statement = said_in(row)
     if statement is None:
         return None
@@ -127,7 +127,7 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
 
 
 def said_in(row: Row) -> Said | None:
-    """Return the row's entity or observation; None if the row contains no entity's name."""
+    """Return the entity or observation in a row; None if the row does not name an entity."""
     value = row.value
     field = "name" if row.kind == wire.ENTITY else "entity"
     name = claims_read.plain_text(value.get(field), MAX_NAME_CHARS)
@@ -145,7 +145,7 @@ def said_in(row: Row) -> Said | None:
 
 
 def relation_in(row: Row) -> Relation | None:
-    """Return the row's relation; None if the row contains no complete relation."""
+    """Return the relation in a row; None if an end or the type is missing."""
     ends = [
         claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
         for name in ("from", "relationType", "to")
@@ -154,17 +154,17 @@ def relation_in(row: Row) -> Relation | None:
 
 
 def author_of(row: Row) -> str:
-    """Return the name of the row's author in a form that is safe in a line of text."""
+    """Return the name of a row's author, in a form that is safe within a line of text."""
     return claims_read.name_in(row.author) or heads.NAMELESS
 
 
 def trust_of(author: str, member: str) -> str:
-    """Return how far `member` can trust an author's entity or observation: BY_TOOL or FOREIGN."""
+    """Return the trust of a statement: BY_TOOL if `member` is its author, otherwise FOREIGN."""
     return BY_TOOL if author == member else FOREIGN
 
 
 def said_of(kind: str, value: object) -> str:
-    """Return a statement as a line of text; if it has no value, say that it was withdrawn."""
+    """Return a statement as a line of text, or "(withdrawn …)" if it has no value."""
     if not isinstance(value, dict):
         return "(withdrawn, or kept no longer)"
     if kind == wire.RECORD:
@@ -177,7 +177,7 @@ def said_of(kind: str, value: object) -> str:
 
 
 def of_log(error: errors.TeamError) -> FabricError:
-    """Return a FabricError for an error of the shared log, without the database's address."""
+    """Return the FabricError for an error of the shared log, without the database's address."""
     if isinstance(error, errors.TooSlow):
         return DeadlinePassed("The database took too long for an answer.", remedy="Ask for less.")
     if isinstance(error, errors.ServerReadOnly):

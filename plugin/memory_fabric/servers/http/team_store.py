@@ -38,13 +38,13 @@ from memory_fabric.store.queues import ingest_queue
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
-# The page gets at most this much, to draw and search it smoothly; the server's search finds more.
+# Limits of the page, so that it draws and searches smoothly; the server's search finds everything.
 LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "
     "confidence pinned valid_from valid_to superseded_by"
 ).split()
-# Seconds that the worker has at shutdown to finish its text.
+# Seconds at shutdown for the worker to finish its text.
 CLOSE_GRACE_S = 2.0
 ACCEPT = (
     "INSERT INTO memory_fabric.ingested (id, space, domain, idempotency_key, digest, body, length) "
@@ -79,7 +79,7 @@ FAILED = (
 
 
 class TeamStore(routes.Store):
-    """The application's store for one space; `holder` is the digest of a key in hexadecimal."""
+    """The store of the application for one space; `holder` is the hexadecimal digest of a key."""
 
     def __init__(self, access: team_access.Access) -> None:
         self._access, self._worker = access, Worker(access)
@@ -98,7 +98,7 @@ class TeamStore(routes.Store):
         await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Respond with a read-only job's result, cached by the job's parameters except `now`."""
+        """Return a read-only job's result, cached under the job's parameters except `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
             question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))
@@ -115,7 +115,7 @@ class TeamStore(routes.Store):
         return await self._access.ask(holder, partial(find, id_=id_))
 
     async def reasons(self) -> list[str]:
-        """Return the reasons why the database cannot be used; an empty list if it responds."""
+        """Return why the database cannot be used; an empty list if it responds."""
         try:
             access = self._access
             await access.in_thread(lambda: access.primary.run(lambda c: c.execute("SELECT 1")))
@@ -124,7 +124,7 @@ class TeamStore(routes.Store):
         return []
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the handler of MCP requests, each of which is answered independently."""
+        """Return the handler of MCP requests, which it answers independently of each other."""
         from memory_fabric.servers.http import team_tools  # slow to import
 
         return team_tools.manager(self._access, max_bytes)
@@ -146,7 +146,7 @@ class TeamStore(routes.Store):
 
 
 def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
-    """Add a text to the ingest queue; it is durable once the transaction is committed."""
+    """Add a text to the ingest queue; the text is durable once the transaction is committed."""
     body = write.cleaned(ingest._asdict() | {"key_decisions": list(ingest.key_decisions)})
     domain = body["domain"] = memory.domain_of(str(body["domain"]))
     hashed, length = digest(body), len(body["session_summary"])
@@ -162,13 +162,13 @@ def accept(memory: TeamMemory, ingest: Ingest) -> Outcome:
 
 
 def find(memory: TeamMemory, id_: str) -> ingest_queue.QueuedText | None:
-    """Return the state of an ingested text of the caller; None if the id is unknown."""
+    """Return the state of a text that the caller sent for ingest; None if the id is unknown."""
     rows = memory.reader.query(STATE, (memory.space, id_))
     return ingest_queue.QueuedText(*rows[0]) if rows else None
 
 
 class Worker(threading.Thread):
-    """A thread that processes queued texts; set `due` to make it look for texts at once."""
+    """A thread that processes queued texts; set `due` so that it checks the queue at once."""
 
     def __init__(self, access: team_access.Access) -> None:
         super().__init__(name="ingest", daemon=True)
@@ -176,7 +176,7 @@ class Worker(threading.Thread):
         self.due, self._ending = threading.Event(), threading.Event()
 
     def close(self, timeout_s: float) -> None:
-        """Stop after the current text; do not wait for it longer than `timeout_s`."""
+        """Stop the thread after its current text; wait for that at most `timeout_s` seconds."""
         self._ending.set()
         self.due.set()
         if self.is_alive():
@@ -198,11 +198,11 @@ class Worker(threading.Thread):
                 if str(error) != last_error:  # a repeated error is printed only once
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
-            self.due.wait(1.0)  # texts that other servers accepted do not set `due`
+            self.due.wait(1.0)  # other servers that accept a text do not set this `due`
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
-        """Process the member's next text that is due; return False if there is none."""
+        """Process the next of the member's texts that are due; return False if none is due."""
         claimed: list[str] = []
 
         def process(connection: Connection) -> bool:
@@ -213,7 +213,7 @@ class Worker(threading.Thread):
                     return False
                 id_, body, attempts, domain, at = rows[0]
                 claimed.append(str(id_))
-                # A text's records belong to the text's domain, even if a line states another one.
+                # All records belong to the text's domain, even if one of its lines states another.
                 memory = self._memory(connection, member, "" if domain == "general" else domain)
                 fields = {name: value for name, value in body.items() if name in Ingest._fields}
                 fields["key_decisions"] = tuple(fields.get("key_decisions", ()))
@@ -237,7 +237,7 @@ class Worker(threading.Thread):
         except Exception as error:
             if not claimed:
                 raise
-            # Members can insert any content into the table, so any error is possible.
+            # Members can insert any content into the table, so processing can raise any error.
             message = str(error) if isinstance(error, errors.FabricError) else type(error).__name__
             reason = cut(one_line(message), ingest_queue.MAX_ERROR_CHARS)
         self._access.primary.run(note_failure)
@@ -249,7 +249,7 @@ class Worker(threading.Thread):
 
 
 def picture(memory: TeamMemory) -> dict[str, Any]:
-    """Return the team's newest memories for the page, in the same form as viewer.picture."""
+    """Return the team's newest memories for the page, in the JSON format of viewer.picture."""
     now = ids.timestamp()
     shown = {name: memory.reader.newest(kind, LIMITS[name]) for name, kind in COUNTED.items()}
     fields = (team_rows.record_fields(row, memory.member) for row in shown["records"])
@@ -270,7 +270,7 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
 
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the best memories for a query, and the words that were searched for."""
+    """Return the memories that best match a query, and the words that were searched for."""
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""
     answer = Fabric(memory, now).recall(q, limit=limit, as_of=then, explain=bool(q))
@@ -279,12 +279,12 @@ def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, A
 
 
 def projects(_memory: TeamMemory) -> dict[str, Any]:
-    """Return no projects, because a team has one memory; the page asks every server for them."""
+    """Return an empty list of projects, which the page requests: a team has only one memory."""
     return {"projects": [], "served": ""}
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
-    """Return the state of the shared log in the form of a memory with a single tier."""
+    """Return the state of the shared log in the form of a memory that has a single tier."""
     tier: dict[str, Any] = {"tier": "graph", "state": "healthy", "counts": memory.reader.counts()}
     tier |= {"where": f"the space {memory.space} of a shared log", "findings": [], "backup": None}
     tier |= {"written_at": "", "read_at": ids.timestamp(), "queue": {"count": 0, "oldest_s": 0.0}}
@@ -292,7 +292,7 @@ def status(memory: TeamMemory) -> dict[str, Any]:
 
 
 def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
-    """Return the statements about an entity, newest first, in the form of local changes."""
+    """Return the statements about an entity, newest first, in the same form as local changes."""
     keys = [row.key for row in memory.reader.about([name])] if name else []
     changes = []
     for author, at, kind, value in memory.reader.versions(keys, limit):
@@ -306,7 +306,7 @@ def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
 def _entities(
     shown: Mapping[str, Iterable[Row]], records: Iterable[dict[str, Any]], member: str, now: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the entities by name, including those that only other statements mention."""
+    """Return the entities by name, including those that only relations or records mention."""
     entities: dict[str, dict[str, Any]] = {}
 
     def named(name: str, type_: str = "", domain: str = "general", at: str = "") -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""The MCP tools for a team's shared log. Some are those of a local memory, others are defined here:
-only the caller's own statements can be forgotten or replaced. `team` is always a TeamMemory.
+"""The MCP tools for a team's shared log. Those defined here differ from the tools of a local
+memory: only the caller's own statements can be forgotten or replaced. `team` is a TeamMemory.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ from memory_fabric.text import cut, neutralised, one_line
 Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
 SAID_BY = models.Provenance(source="mcp", trust="tool")
-# Maximum numbers of entities on a page, of statements about them, and of forgotten statements.
+# Maximum numbers of entities on a page, of statements about them, and of statements to forget.
 PAGE_ENTITIES, MAX_ABOUT, MAX_FORGOTTEN = 50, 2000, 50
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
 SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
 
 
 def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Store a statement for the team; report the new record, or an equal one that it repeats."""
+    """Store a statement for the team; report the new record, or the equal one that exists."""
     record = memory_tools.record_in(team, arguments, said_by.domain)
     by = said_by._replace(trust=memory_tools.REMEMBER_TRUST)
     replaced = _named(team, str(arguments.get("instead_of") or ""))
@@ -53,7 +53,7 @@ def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Out
 
 
 def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Withdraw the caller's matching statements; without the preview's code, only list them."""
+    """Withdraw the caller's statements that match; without the preview's code, only list them."""
     what = arguments["what"]
     # The text may be an id, the name of an entity, or words of a record.
     rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
@@ -79,7 +79,7 @@ def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outco
 
 
 def history(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
-    """Return who stated what about an entity or a record, newest first."""
+    """Return the statements about an entity or a record with their authors, newest first."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     rows = _named(team, name) if looks_like_id(name) else team.reader.about([name])
     if not rows:
@@ -93,7 +93,7 @@ def history(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Out
 
 
 def read_graph(team: Any, arguments: Arguments, _said_by: models.Provenance) -> Outcome:
-    """Return one page of the graph, in the order in which the entities were stated."""
+    """Return one page of the graph, in the order in which the entities were created."""
     cursor = str(arguments.get("cursor") or "0")
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise BadInput("cursor", f"{cursor[:40]!r} is no cursor.", remedy="Use one of an answer.")
@@ -116,7 +116,7 @@ def open_nodes(team: Any, arguments: Arguments, _said_by: models.Provenance) -> 
 
 
 def whole_graph(memory: TeamMemory) -> str:
-    """Return the first page of the graph as JSON, for clients that read the resource."""
+    """Return the first page of the graph as JSON, for clients that read the graph resource."""
     names = [name for _, name in memory.reader.names_after(0, PAGE_ENTITIES)]
     return as_json(graph_view.as_object(_graph(memory, names)))
 
@@ -137,7 +137,7 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
-    """Return these entities in this order, with their relations (if `outgoing`, only from them)."""
+    """Return these entities in this order, and their relations; if `outgoing`, only from them."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[models.Relation, None] = {}
@@ -163,7 +163,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
 
 
 def _named(memory: TeamMemory, text: str) -> list[team_rows.Row]:
-    """Return the record whose id ends with `text`; [] if it is no id. Raises NotFound, BadInput."""
+    """Return the record whose id ends with `text`; [] if not an id. Raises NotFound, BadInput."""
     name = text.strip().strip("[]`.'\"")
     if not looks_like_id(name):
         return []
@@ -187,7 +187,7 @@ def _text(kind: str, value: object) -> str:
 
 
 class _Failed(Exception):
-    """Wraps the result of a failed tool call; raised so that the transaction is rolled back."""
+    """An exception with the result of a failed tool call; raising it rolls the transaction back."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -195,15 +195,15 @@ class _Failed(Exception):
 
 
 def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the handler of MCP requests, without sessions: each may come to another process."""
+    """Return the handler of MCP requests, without sessions: any process may get any request."""
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         async def answer(name: str, arguments: dict[str, Any]) -> Outcome:
             def job(memory: TeamMemory) -> Outcome:
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
                 if outcome.failed and memory.reader.failed is None:
-                    raise _Failed(outcome)  # rolls back a failed call
-                return outcome  # a database error is raised by `access`
+                    raise _Failed(outcome)  # rolls the transaction back
+                return outcome  # after a database error, `access` raises it
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:

@@ -1,7 +1,7 @@
 """PostgreSQL full-text queries that match few enough rows to rank; see queries/conditions for FTS5.
 
-Ranking every row that contains a common word would mean reading most of a large table. The column's
-statistics list the common words and the share of rows with each (memory_fabric.common_words); all
+If every row with a common word were ranked, most of a large table would be read. The statistics of
+the column list the common words and the share of rows with each (memory_fabric.common_words); all
 other words count as rare.
 """
 
@@ -13,29 +13,29 @@ from typing import NamedTuple
 
 from memory_fabric.sharing.server.connect import Connection
 
-# Number of rows to rank, which takes about 15 ms. If more match, rows with rare words are ranked;
-# of rows with frequent words, only the newest that contain several of them.
+# Maximum number of rows to rank, which takes about 15 ms. If more rows match, those with rare words
+# are ranked, and only the newest of those that contain several frequent words.
 RANKED_ROWS = 3_000
-# A word in more than half of all rows is ignored if there are other words.
+# A word in more than this share of the rows is ignored if the query has other words.
 COMMON_SHARE = 0.5
-# Only this many of the frequent groups, the rarest, are combined.
+# Maximum number of frequent groups to combine; the rarest of them are chosen.
 MAX_IN_QUORUM = 4
-# Maximum number of groups to score, the limit of memory_fabric.find_heads.
+# Maximum number of groups to score; memory_fabric.find_heads has the same limit.
 MAX_GROUPS = 8
-# If all words are frequent, the number of newest rows to rank per requested row: scanning by time
-# costs more than ranking.
+# The number of newest rows to rank for each requested row if all words are frequent. It is low,
+# because scanning by time costs more than ranking.
 SPARE = 1
-# The assumed share of rows for a word without statistics, used for its weight.
+# The share of rows that is assumed for a word without statistics to calculate its weight.
 RARE_SHARE = 0.0005
-# Cache lifetime: PostgreSQL updates the statistics only after a few per cent of rows changed.
+# Cache lifetime in seconds; PostgreSQL updates its statistics only after many rows have changed.
 KEPT_S = 300.0
 MAX_KNOWN = 50_000
-# Up to this number, the rows of a space are counted exactly; beyond it, estimated.
+# Up to this number, a space's rows are counted exactly; above it, the number is estimated.
 COUNTED_ROWS = 20_000
 
 
 class Word(NamedTuple):
-    """The lexemes of a word, which all have to match, and the share of rows that contain them."""
+    """The lexemes of a word, all of which must match, and the share of rows that contain them."""
 
     lexemes: tuple[str, ...] = ()
     share: float = 0.0
@@ -44,8 +44,8 @@ class Word(NamedTuple):
 class WordQuery(NamedTuple):
     """The tsqueries of a search, and the tsquery and weight of each group of words for scoring.
 
-    `ranked` matches few enough rows to rank them all; of the rows that `newest` matches, only a
-    limited number of the newest is ranked. Either may be empty.
+    `ranked` matches few enough rows to rank them all. `newest` may match more rows, of which only a
+    limited number of the newest ones is ranked. Either tsquery may be empty.
     """
 
     groups: tuple[str, ...]
@@ -66,7 +66,7 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return a query for rows with any of the words or, if given, all phrases, or None.
+    """Return a query for rows with any of the words (or all `phrases`), or None without lexemes.
 
     Each group contains the spellings of one word; `known` has the statistics of all spellings and
     phrases. The space has about `rows` rows. Frequent words are limited as the module describes.
@@ -75,7 +75,7 @@ def word_query(
     for spellings in groups:
         words = [known.get(text, Word()) for text in spellings]
         shares = {_all_of(word): word.share for word in words}
-        shares.pop("", None)  # of spellings without lexemes
+        shares.pop("", None)  # the entry of spellings that have no lexemes
         if shares:
             every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
     every = sorted(every, key=lambda group: group.share)[:MAX_GROUPS]
@@ -85,7 +85,7 @@ def word_query(
         return _whole(every, rows)._replace(ranked=wanted) if wanted else None
     if not every:
         return None
-    # Two spellings of one word in a question count once.
+    # Equal groups, for instance of two spellings of a word in a question, count only once.
     telling = list(dict.fromkeys(one for one in every if one.share <= COMMON_SHARE)) or every
     if sum(one.share for one in telling) * rows <= RANKED_ROWS:
         return _whole(every, rows)._replace(ranked=_any_of(telling))
@@ -93,7 +93,7 @@ def word_query(
 
 
 def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int) -> WordQuery:
-    """Return a query for rows with a rare group or with several of the frequent groups."""
+    """Return a query for the rows with a rare group of words, or with several frequent groups."""
     rare: list[_Group] = []
     frequent: list[_Group] = []
     budget = RANKED_ROWS / 2
@@ -102,8 +102,8 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
         (rare if budget >= 0 else frequent).append(group)
     frequent = frequent[:MAX_IN_QUORUM]
     quorum, holding = _any_of(frequent), rows * sum(group.share for group in frequent)
-    # Require as many of the frequent groups as still match enough rows. This assumes that words
-    # occur independently; related words occur together more often.
+    # Require the largest number of frequent groups that still matches enough rows. The estimate
+    # assumes independent words; in fact, related words occur together more often.
     for needed in range(len(frequent), 1, -1):
         shares = (math.prod(g.share for g in some) for some in combinations(frequent, needed))
         holding = rows * sum(shares)
@@ -113,7 +113,7 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
     query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
         return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
-    if holding < limit:  # The frequent words may never occur together.
+    if holding < limit:  # In the worst case, the frequent words never occur together.
         quorum = _any_of(frequent)
     return query._replace(ranked=_any_of(rare), newest=quorum)
 
@@ -128,7 +128,7 @@ def _at_least(needed: int, groups: Sequence[_Group]) -> str:
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
-    """Return a query that matches no rows, with each group's weight (bm25's inverse frequency)."""
+    """Return a query with the weight of each group (as in bm25), but without tsqueries to match."""
     counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
     weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
     return WordQuery(tuple(group.query for group in groups), tuple(weights))
@@ -144,19 +144,19 @@ def _all_of(word: Word) -> str:
 
 
 class Vocabulary:
-    """A cache of the statistics of words, by space; shared by the threads of a process."""
+    """A cache of the statistics of each space's words, shared by the threads of a process."""
 
     def __init__(self) -> None:
-        # Threads may overwrite each other's entries, which are then looked up again.
+        # No lock: if threads overwrite each other's entries, the entries are looked up again.
         self._since = time.monotonic()
         self._words: dict[tuple[str, str], Word] = {}
-        # The share of rows with each common lexeme of a space, and the space's number of rows.
+        # For each space: the share of rows with each common lexeme, and the number of rows.
         self._spaces: dict[str, tuple[dict[str, float], int]] = {}
 
     def look_up(
         self, connection: Connection, space: str, words: Iterable[str]
     ) -> tuple[Mapping[str, Word], int]:
-        """Return the statistics of these words, and the approximate number of rows of the space."""
+        """Return the statistics of these words, and the approximate number of rows in the space."""
         now = time.monotonic()
         if now - self._since > KEPT_S or len(self._words) > MAX_KNOWN:
             self._since, self._words, self._spaces = now, {}, {}

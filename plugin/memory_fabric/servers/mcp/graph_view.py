@@ -1,7 +1,7 @@
 """The graph as the nine graph tools show it: project and user combined, in pages.
 
-An answer is a page: as many whole entities, with their relations, as fit, and the position at which
-the next page starts. If an entity does not fit into a page, its first page contains only the
+A page contains as many whole entities, with their relations, as fit, and the position at which the
+next page starts. If an entity does not fit into a page, its first page contains only the
 observations that fit, and the next pages contain the remaining relations.
 """
 
@@ -16,26 +16,26 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and the relations from or to them by number, which is their creation order.
+# Entities, and the relations from or to them by their number, which shows the creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Places = Iterable[tuple[int, str]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 # A sort key (by database, then by creation), the relation, and its size in characters.
 Numbered = tuple[int, Relation, int]
-# How many entities are read at once: few at first, because most answers are short.
+# The number of entities read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
-# If a chunk of entities has at least this many relations, it is read again without a limit.
+# If a chunk of entities has at least this many relations, the chunk is read again without a limit.
 CHUNK_RELATIONS = 2000
 # At least this many characters of an observation are shown, even if it is longer than a page.
 LEAST_CHARS = 200
-# No database has as many rows as this.
+# A number larger than the number of rows in any database.
 MOST_ROWS = 1 << 62
-# How many characters JSON adds to the texts of an entity, an observation and a relation.
+# Numbers of characters that JSON adds to the texts of an entity, an observation and a relation.
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 class Start(NamedTuple):
-    """The start of a page: an entity's position, and how many of its relations were shown."""
+    """The start of a page: an entity's position, and the number of its relations already shown."""
 
     place: int = 0
     relations: int = 0
@@ -45,7 +45,7 @@ class Start(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A part of the graph, the start of the next page, and the names of the shortened entities."""
+    """A part of the graph, the next page's start, and the names of entities that were shortened."""
 
     graph: Graph
     following: Start | None = None
@@ -74,7 +74,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities with these names; note what is missing (MEM-07, MEM-08)."""
+    """Return a page of the entities with these names; note which are missing (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)
@@ -88,10 +88,10 @@ def opened(
 def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities that match a query, best first, and a note (MEM-07). An entity
-    matches if it contains the query as a substring (like in the reference server), a common alias
-    of it (k8s, Kubernetes), or all its words. If fewer than `enough` entities match, entities that
-    contain some of the words follow.
+    """Return a page of the entities that match a query, best match first, and a note (MEM-07). An
+    entity matches if it contains the query as a substring (as in the reference server), or a common
+    alias of the query (k8s, Kubernetes), or all its words. If fewer than `enough` entities match,
+    entities that contain some of the words follow.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -110,7 +110,7 @@ def found(
 
 
 def as_object(view: Graph) -> dict[str, Any]:
-    """Return a graph as the JSON object that the tools return."""
+    """Return a graph as the JSON object that the graph tools return."""
     entities = [
         {"name": name, "entityType": kind, "observations": list(texts)}
         for name, kind, texts in view.entities
@@ -120,7 +120,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, name) of all entities from position `place` on, each name only once."""
+    """Yield (position, name) of all entities from position `place` on, without repeating a name."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -135,7 +135,7 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
-    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large, so imported late
+    from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES  # large and rarely needed
 
     key = name_key(query)
     usual_names = next((names for names in (TECHNOLOGIES, PATTERNS) if key in names), {})
@@ -162,7 +162,7 @@ def _best_then_others(
 
 
 def start_of(cursor: str) -> Start:
-    """Return the page start that a cursor encodes; the first page if it is ''. Raises BadInput."""
+    """Decode a cursor as the start of a page; '' is the first page. Raises BadInput."""
     parts = [part or "0" for part in cursor.partition(".")[::2]]
     if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         return Start(*map(int, parts))
@@ -183,7 +183,7 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 
 def in_memory(view: Graph) -> Opener:
-    """Return a function that looks up entities in a graph already read; cache that function."""
+    """Return a function that looks up entities in a graph already read; the function is cached."""
     cached = _KEPT.get("")
     if cached is not None and cached[0] is view:
         return cached[1]
@@ -211,7 +211,7 @@ def page(
     filled: "_Filled", opener: Opener, entities: Places, start: Start, *, outgoing: bool = False
 ) -> Page:
     """Fill a page with entities, given as (position, name) from `start` on, and their relations.
-    `opener` reads the entities. If `outgoing`, a relation is listed only with its source.
+    `opener` reads entities. With `outgoing`, a relation is listed only with its source.
     """
     skipped = start.relations
     entities_left = iter(entities)
@@ -230,14 +230,14 @@ def page(
 
 
 def chars(view: Graph) -> int:
-    """Return the size of a graph as JSON in a tool's answer, in characters."""
+    """Return the number of characters of a graph as JSON in a tool's answer."""
     return sum(map(_entity_chars, view.entities)) + sum(
         RELATION_CHARS + sum(map(len, relation)) for relation in view.relations
     )
 
 
 class _Filled:
-    """A page that is being filled; if `whole_first`, its first entity keeps all observations."""
+    """A page that is being filled; with `whole_first`, its first entity has all observations."""
 
     def __init__(self, max_chars: int, *, whole_first: bool = False) -> None:
         self._max_chars = self._free = max_chars
@@ -247,14 +247,14 @@ class _Filled:
         self._cut: list[str] = []
 
     def wanted(self) -> int:
-        """Return how many entities to read next: as many as will probably fit, plus one."""
+        """Return the number of entities to read next: as many as will probably fit, plus one."""
         if not self._entities:
             return FIRST_CHUNK
         used = self._max_chars - self._free
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity if it fits, or is the first; return how many relations did not fit."""
+        """Add an entity if it fits or is the first; return how many of its relations do not fit."""
         new_chars = sum([n for key, _, n in around if key not in self._relations])
         size, fitting = _entity_chars(entity) + new_chars, len(around)
         if size > self._free:
