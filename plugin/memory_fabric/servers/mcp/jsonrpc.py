@@ -1,10 +1,10 @@
-"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): parses lines and serialises messages. In
-MCP, the parameters are an object, and an id is a string or a number.
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): parses lines and serialises messages. As
+MCP requires, the parameters are an object, and an id is a string or a number.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from json.encoder import encode_basestring as quoted  # escapes only characters that must be escaped
+from json.encoder import encode_basestring as quoted  # escapes no more than JSON requires
 from typing import Any, NamedTuple
 
 from memory_fabric.text import each_text
@@ -19,7 +19,7 @@ INTERNAL_ERROR = -32603
 
 
 class Fault(Exception):
-    """An error with which a message is answered; `id` is None if the message has no valid id."""
+    """An error that is returned for a message; `id` is None if the message has no valid id."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, id: Id | None = None) -> None:
         super().__init__(message)
@@ -78,18 +78,18 @@ def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
 def line_of(message: dict[str, Any]) -> bytes:
     try:
         return json.dumps(message, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate: escape it
+    except UnicodeEncodeError:  # escape a lone surrogate
         return json.dumps(message).encode() + b"\n"
 
 
-# The answers of `recall`, `remember`, `forget` and `history` are short, because a model reads them.
+# The limit for answers of `recall`, `remember`, `forget` and `history`, which a model reads.
 MAX_ANSWER_CHARS = 4000
-# Characters reserved for the note on lines that were left out.
+# Characters reserved for a note about lines that were left out.
 NOTE_CHARS = 100
 
 
 class Outcome(NamedTuple):
-    """The result of a tool call. `changed` is True if the call may have changed the graph."""
+    """The outcome of a tool call. `changed` is True if the call may have changed the graph."""
 
     texts: tuple[str, ...]
     structure: Mapping[str, Any] | None = None
@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
-    """Return the lines that fit into `free` characters, and a note if any were left out."""
+    """Return the lines that fit into `free` characters, and a note if some do not fit."""
     used, fitting = 0, []
     for line in lines:
         used += len(line) + 1
@@ -111,7 +111,7 @@ def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CH
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome in the form of the result of a `tools/call` request."""
+    """Return an outcome in the form of the result of a `tools/call` request."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
     if outcome.structure is not None:
         result["structuredContent"] = outcome.structure
@@ -121,7 +121,7 @@ def wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_json(value: Any, margin: str = "\n") -> str:
-    """Format a value like `JSON.stringify(value, null, 2)`; `margin` is put before each line."""
+    """Format a value like `JSON.stringify(value, null, 2)`; each line begins with `margin`."""
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
@@ -139,7 +139,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
 
 
 def whole_text(value: Any) -> Any:
-    """Return the JSON value; lone surrogates, which UTF-8 cannot encode, are replaced by U+FFFD."""
+    """Replace lone surrogates in a JSON value by U+FFFD, because UTF-8 cannot encode surrogates."""
 
     def whole(text: str) -> str:
         if text.isascii():

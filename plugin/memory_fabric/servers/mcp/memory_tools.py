@@ -1,5 +1,5 @@
-"""The tools `recall`, `remember`, `forget` and `history`: short answers, as text only, because of
-an answer with structured content the model would read only that.
+"""The tools `recall`, `remember`, `forget` and `history`. Their short answers are text only,
+because a model would read only the structured content if an answer had any.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The assistant's own words; text for the graph tools may come from files, and is trusted less.
+# The trust of the assistant's own words; it exceeds that of the graph tools, which may quote files.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -34,8 +34,8 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Return the best matches of all sources, one per line, and what was left out or failed."""
-    from memory_fabric.recall.pipeline import Fabric  # imported late: not all clients use it
+    """Return the best matches of all sources, one per line, and notes on omissions and failures."""
+    from memory_fabric.recall.pipeline import Fabric  # imported late: many clients never recall
     from memory_fabric.recall.retrieve import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
@@ -63,12 +63,12 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
             items = worth.items([hit.id for hit in answer.hits], text)
             sessions.record_told(database, said_by.session, worth.ASKED_FOR, now, items)
         except StoreUnavailable:
-            pass  # the answer matters more than an entry in the injection ledger
+            pass  # the answer is more important than its entry in the ledger
     return Outcome((text,))
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Store a statement and confirm it. Raises BadInput."""
+    """Store a statement, and return a confirmation of it. Raises BadInput."""
     from memory_fabric.capture.contradiction import beside
     from memory_fabric.capture.remember import state
 
@@ -88,7 +88,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    """Return a record made from the arguments of `remember`. Raises BadInput without a text."""
+    """Make a record from the arguments of `remember`. Raises BadInput without a usable text."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
@@ -97,7 +97,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     if says_only_secrets(arguments["text"]):
         message = "The text is only a secret, and secrets are not stored."
         raise BadInput("text", message, remedy="State where the secret is kept instead.")
-    # Redact before names are extracted, because a name alone would not look like a secret.
+    # Redact before names are extracted: a name on its own might not be recognised as a secret.
     text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
     rejected = [redact(name) for name in arguments.get("alternatives", ())]
     name = arguments.get("instead_of", "")
@@ -105,11 +105,11 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
         rejected.append(redact(one_line(name)))
     kind = _one_of(arguments, "type", "kind")
     stated_record = stated(memory, text, type=kind, why=why, alternatives=rejected)
-    # If redaction removed a name from the text, this name is a secret or contains one.
+    # If redaction removed a name from the text, the name is or contains a secret.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # Names in `entities` come first, with the type that the text suggests; extracted names follow.
+    # The names in `entities` come first, with types found in the text; extracted names follow.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
@@ -149,7 +149,8 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the type in one of two fields, or ''. Raises BadInput if unknown or contradictory."""
+    """Return the type in either of two fields, or ''. Raises BadInput if unknown or contradictory.
+    """
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
@@ -172,7 +173,7 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the records that `instead_of` gives by id or by text. Raises NotFound, BadInput."""
+    """Return the records that `instead_of` specifies by id or text. Raises NotFound, BadInput."""
     name = arguments.get("instead_of", "").strip().strip("[]`.'\"")
     if not name:
         return []
@@ -221,7 +222,7 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
 
 
 def named_record(record: Record) -> str:
-    """Return a one-line description of a record: its type, short id, scope and text."""
+    """Describe a record in one line: its type, short id, scope and text."""
     most = max(MAX_HIT_CHARS, len(models.users_words(record)) + 2)
     what = neutralised(cut(models.worded(record, most), most))
     return f"{_type_and_id(record)} (scope {record.scope}): {what}"
@@ -256,8 +257,8 @@ def _hit_line(hit: Hit) -> str:
     trust = str(metadata.get("trust") or "")
     said_by = f"said by {trust}" if trust else ""
     source, _, identifier = hit.id.partition(":")
-    reference = ids.short_id(identifier)  # of a record or a turn
-    if source in ("native", "graph"):  # a file, or an entity with the number of an observation
+    reference = ids.short_id(identifier)  # the id of a record or a turn
+    if source in ("native", "graph"):  # a path, or ENTITY#OBSERVATION
         name = identifier if source == "native" else identifier.rpartition("#")[0] or identifier
         reference = _name(name)
     marks = [kind, hit.timestamp[:10], str(metadata.get("scope", ""))]
@@ -279,7 +280,9 @@ def _hit_line(hit: Hit) -> str:
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Preview what would be forgotten, and return a code; with this code, forget exactly that."""
+    """Preview what would be forgotten, and return a code; called with the code, forget exactly
+    that.
+    """
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)
@@ -309,7 +312,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Return the origin of an entity or record, to which sessions it was given, and its changes."""
+    """Return an entity's or record's origin, the sessions that received it, and its changes."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)

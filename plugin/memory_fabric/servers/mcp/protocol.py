@@ -1,8 +1,8 @@
 """The Model Context Protocol as this server implements it: versions, parameters and results.
 
 Up to version 2025-11-25, a client begins with `initialize`. From version 2026-07-28 on there is no
-greeting: each request contains an envelope in `_meta`, and each result contains data about the
-server. The first request determines which of these two eras a connection belongs to.
+handshake: each request contains an envelope in `_meta`, and each result contains data about the
+server. The first request on a connection determines to which of these two eras it belongs.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ GRAPH = {"uri": GRAPH_URI, "name": "knowledge-graph", "title": "Knowledge Graph"
 GRAPH["description"] = "The full knowledge graph with all entities and relations"
 GRAPH["mimeType"] = JSON_TYPE
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-# Errors for a request that belongs to another protocol era than its connection.
+# Errors for a request in the form of the other protocol era.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"
@@ -39,14 +39,14 @@ NO_ENVELOPES = (
 NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
-# Lists whose changes a client may subscribe to. They never change, but all are accepted.
+# Lists whose changes a client may subscribe to. The lists never change, but no client is refused.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
 _LISTING: Schema = {"type": "object", "properties": {"cursor": STRING}}
 _CLIENT = whole(name=STRING, version=STRING)
 _FILTER = dict.fromkeys(CHANGES, schema.BOOLEAN) | {"resourceSubscriptions": schema.array(STRING)}
-# For each method, the schema of the parameters that this server uses.
+# For each method, the schema of those parameters that this server uses.
 PARAMS: Mapping[str, Schema] = {
     "initialize": whole(protocolVersion=STRING, capabilities=_OBJECT, clientInfo=_CLIENT),
     "ping": _OBJECT, "server/discover": _OBJECT, "tools/list": _LISTING,
@@ -55,7 +55,7 @@ PARAMS: Mapping[str, Schema] = {
     "resources/subscribe": _URI, "resources/unsubscribe": _URI,
     "subscriptions/listen": whole(notifications={"type": "object", "properties": _FILTER}),
 }  # fmt: skip
-# Results must not be cached, because any process may change the memory.
+# Members of a result that forbid caching it, because any process may change the memory.
 KEPT = {"ttlMs": 0, "cacheScope": "private"}
 SERVER_INFO = {"name": NAME, "title": TITLE, "version": __version__}
 RESOURCES = {"resources": [GRAPH], **KEPT}
@@ -77,8 +77,9 @@ DISCOVERY = {
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault if the parameters of a method are invalid. Null counts as absent, also in the
-    filter of `subscriptions/listen`; only `arguments` must not be null, as in the reference server.
+    """Raise Fault if the parameters of a method are invalid. A null parameter counts as absent,
+    also in the filter of `subscriptions/listen`; only `arguments`, as in the reference server, does
+    not.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")
@@ -101,7 +102,7 @@ def check(method: str, params: Mapping[str, Any]) -> None:
 
 
 def check_envelope(params: Mapping[str, Any]) -> None:
-    """Raise Fault if a request's envelope is incomplete or its version is not 2026-07-28."""
+    """Raise Fault if a request's envelope is incomplete or has a version other than 2026-07-28."""
     meta = params.get("_meta")
     if not isinstance(meta, dict):
         text = "params._meta must be an object carrying the required "
@@ -123,7 +124,7 @@ def invalid(because: str = "") -> Fault:
 
 
 def greeting(requested: str) -> dict[str, Any]:
-    """Return the result of `initialize`, with the requested version or else the newest."""
+    """Return the result of `initialize`, with the requested version if known, else the newest."""
     version = requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
     about = {"serverInfo": SERVER_INFO, "instructions": INSTRUCTIONS}
     return {"protocolVersion": version, "capabilities": _capabilities(listens=False), **about}
@@ -138,11 +139,11 @@ def tool_list(*, modern: bool) -> dict[str, Any]:
 
 
 def not_found(uri: str) -> Fault:
-    """Return the error for an unknown resource, with the wording of the reference server."""
+    """Return the error for an unknown resource, in the reference server's wording."""
     return Fault(INVALID_PARAMS, f"MCP error {INVALID_PARAMS}: Resource {uri} not found")
 
 
 def versions(requested: Any) -> dict[str, Any]:
-    """Return the `data` member of an error about an unsupported version."""
+    """Return the `data` member of an error response about an unsupported version."""
     answer: dict[str, Any] = {"supported": [MODERN_VERSION]}
     return {**answer, "requested": requested} if isinstance(requested, str) else answer

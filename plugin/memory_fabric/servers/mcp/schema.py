@@ -1,8 +1,8 @@
 """The definitions of the tools that clients receive, and validation of values against schemas.
 
-The first nine tools equal those of the reference memory server field by field (MEM-14, MEM-15;
-compared with the recorded `tests/contract/memory-server.tools.json`), except for the descriptions
-and the dialect of the input schemas. The last four tools are this project's own.
+The first nine tools are equal to those of the reference memory server, except for the descriptions
+and the dialect of the input schemas (MEM-14, MEM-15; a test compares them with the recorded
+`tests/contract/memory-server.tools.json`). The last four tools are this project's own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
-# Records of type `session` are summaries that hooks write, so a caller cannot store one.
+# The types that callers may specify. Only hooks store records of type `session`, as summaries.
 STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
 
 
@@ -31,7 +31,7 @@ class Tool(NamedTuple):
 
 
 def listed(tool: Tool) -> dict[str, Any]:
-    """Return the definition of a tool in the form of `tools/list`."""
+    """Return the definition of a tool in the form in which `tools/list` returns it."""
     hints = {"readOnlyHint": tool.reads, "destructiveHint": tool.deletes}
     hints |= {"idempotentHint": tool.reads or tool.deletes, "openWorldHint": False}
     wire: dict[str, Any] = {"name": tool.name, "title": tool.name.replace("_", " ").title()}
@@ -60,12 +60,12 @@ def _texts(description: str) -> Schema:
 
 
 def needing(required: Iterable[str], properties: Schema) -> Schema:
-    """Return the schema of an object with these properties; those in `required` are mandatory."""
+    """Return the schema of an object with these properties, of which `required` are mandatory."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def whole(**properties: Schema) -> Schema:
-    """Return the schema of an object in which all these properties are required."""
+    """Return the schema of an object with these properties, all of which are required."""
     return needing(properties, properties)
 
 
@@ -78,13 +78,13 @@ def _result(**properties: Schema) -> Schema:
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# Schemas of results, as in the reference server; they need no descriptions for a model.
+# Schemas of results as in the reference server. No model reads them, so they lack descriptions.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
 # `from` is a keyword in Python, so it cannot be passed like the names above.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)
-# Schemas of arguments; the model reads their descriptions.
+# Schemas of arguments, with descriptions for the model.
 _FACTS, _NAME, _NAMES = _texts("One fact each."), _text("Exact name."), _texts("Exact names.")
 _NEW_ENTITY = whole(name=_text("Unique."), entityType=_text("Kind: person."), observations=_FACTS)
 _ENDS = {"from": _text("Source."), "to": _text("Target.")}
@@ -159,12 +159,12 @@ OWN = (
          needing(["name"], _HISTORY), reads=True, drop_in=False),
 )  # fmt: skip
 TOOLS = NINE + OWN
-# In Python a bool is an int, but not in JSON; `_is` distinguishes them.
+# In Python, unlike in JSON, a bool is an int; `_is` distinguishes them.
 TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """Yield the errors of a value in the reference server's wording, with JavaScript type names,
+    """Yield the errors of a value in the reference server's wording, with JavaScript's type names,
     like `Invalid input: expected string, received number at entities[0].name` (MEM-12). Keywords
     other than type, enum, minimum, maximum, items, properties and required are ignored.
     """
@@ -201,7 +201,7 @@ def _is(expected: str, value: Any) -> bool:
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """Return a valid value without properties that the schema does not list (MEM-12)."""
+    """Return a valid value without the properties that the schema does not list (MEM-12)."""
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
     if schema["type"] == "object" and "properties" in schema:

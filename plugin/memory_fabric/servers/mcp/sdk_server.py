@@ -25,7 +25,7 @@ Done = types.EmptyResult
 
 
 def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -> Server[Any]:
-    """Return a server that lists our tools and the graph resource; `call` runs a tool call."""
+    """Return a server that lists the tools and the graph resource; `call` handles tool calls."""
 
     async def list_tools(_context: Context, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
@@ -47,14 +47,14 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Return the result of a `tools/call` request; `answer(name, arguments)` makes the call."""
+    """Return the result of a `tools/call` request; `answer(name, arguments)` runs the tool."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
     try:
         outcome = tools.complaint(name, arguments) or await answer(name, arguments)
     except errors.FabricError as error:
-        outcome = Outcome((str(error),), failed=True)  # a memory that cannot be opened
+        outcome = Outcome((str(error),), failed=True)  # the memory cannot be opened
     return {**wire(outcome), "resultType": "complete"}
 
 
@@ -74,7 +74,7 @@ async def resource_read(
 
 
 class MemoryServer:
-    """The handlers of all clients' MCP requests to one memory; `server` is the SDK's server."""
+    """Handlers of MCP requests from all clients to one memory; `server` is the SDK's server."""
 
     def __init__(self, store: StoreThread, said_by: models.Provenance) -> None:
         self._store = store
@@ -108,7 +108,7 @@ class MemoryServer:
         return await called(params, answer)
 
     async def _tell(self) -> None:
-        """Notify the subscribers of both protocol eras that the graph has changed (MEM-16)."""
+        """Notify the subscribers of both protocol eras of a change of the graph (MEM-16)."""
         for connection, uris in list(self._subscribed.items()):
             if GRAPH_URI in uris:
                 await connection.send_resource_updated(GRAPH_URI)
@@ -119,7 +119,7 @@ class MemoryServer:
         is_told = self._tell()
         try:
             asyncio.run_coroutine_threadsafe(is_told, self._loop)
-        except RuntimeError:  # the event loop has ended, so no subscriber is left
+        except RuntimeError:  # the event loop and all subscriptions have ended
             is_told.close()
 
     async def _read_resource(
@@ -128,8 +128,8 @@ class MemoryServer:
         return await resource_read(params, lambda: self._store.ask(self._handler.whole_graph))
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> Done:
-        # The session belongs only to this request, but its connection remains. The attribute
-        # `_connection` is private: tests/servers/test_server_sdk.py checks that it still exists.
+        # A session belongs to one request only, but its connection remains. The attribute
+        # `_connection` is private, so tests/servers/test_server_sdk.py checks that it exists.
         connection = context.session._connection
         if connection not in self._subscribed:
             self._subscribed[connection] = set()

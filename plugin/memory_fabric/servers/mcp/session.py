@@ -1,6 +1,6 @@
 """The connection of one MCP client: it parses messages and sends responses. One thread parses the
-lines. Requests that need the memory are answered by the store's thread, in the order of their
-arrival; all others are answered at once.
+lines. The store's thread answers requests that need the memory, in the order of their arrival; all
+other requests are answered at once.
 """
 
 import sys
@@ -17,14 +17,14 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
-# A function that makes a result from a job's value or error; None if the response follows later.
+# A function that returns a result for a job's value or error, or None to respond later.
 Finish = Callable[[Any, BaseException | None], Result | None]
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Session:
-    """The connection of a client whose folder is `place`; `send` must not wait for the client."""
+    """The connection of a client; `place` is the client's folder. `send` must not block."""
 
     def __init__(
         self, store: StoreThread, said_by: Provenance, place: str, send: Callable[[bytes], None]
@@ -34,14 +34,14 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Unanswered requests, and which of them listen for changes (True for changes of the graph).
+        # The unanswered requests, and the subscriptions among them (True if for the graph).
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
         self._watch = Watch(store, self._tell)
 
     def take(self, line: bytes) -> None:
-        """Handle a line from the client; its response may be sent later. Raises no exception."""
+        """Handle a line from the client, and respond now or later. Raises no exception."""
         if not line.strip():
             return
         try:
@@ -63,7 +63,7 @@ class Session:
                 self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
-        """End the client's subscriptions, and wait until its other requests have been answered."""
+        """End the client's subscriptions, and wait until all its requests have been answered."""
         for request in list(self._listening):
             meta = {protocol.SUBSCRIPTION_KEY: request.id}
             self._settle(request, self._result(request, {"_meta": meta}))
@@ -71,7 +71,7 @@ class Session:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
     def _answer(self, request: Message) -> Result | None:
-        """Return the result of a request; None if it is sent later. Raises Fault."""
+        """Return the result of a request, or None if the response is sent later. Raises Fault."""
         method, params = request.method, request.params
         meta, greets = params.get("_meta"), method == "initialize"
         enveloped = isinstance(meta, dict) and protocol.VERSION_KEY in meta
@@ -112,7 +112,7 @@ class Session:
 
         def done(outcome: Outcome | None, error: BaseException | None) -> Result:
             if isinstance(error, FabricError):
-                return wire(Outcome((str(error),), failed=True))  # a memory that cannot be opened
+                return wire(Outcome((str(error),), failed=True))  # the memory cannot be opened
             if outcome is None:
                 raise error or AssertionError
             if outcome.changed:
@@ -156,7 +156,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # so that earlier requests are answered first
+        self._ask(request, lambda memory: None, done)  # queued behind earlier requests
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -180,10 +180,10 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # all that this client listens for is constant
+            begun()  # the lists that this client listens to never change
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
-        """Start to watch for changes made from now on, then respond with the result of `begun`."""
+        """Start to watch for later changes, then respond with the result of `begun`."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -194,7 +194,7 @@ class Session:
         self._ask(request, mark_of, done)
 
     def _ask(self, request: Message, job: Job, done: Finish, *, changes: bool = False) -> None:
-        """Run a job in the store's thread; respond with what `done` returns for its value."""
+        """Run a job in the store's thread; respond with the result of `done(value, error)`."""
 
         def finish(value: Any, error: BaseException | None) -> None:
             self._finish(request, lambda: done(value, error))
@@ -202,7 +202,7 @@ class Session:
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
     def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
-        """Respond with the result of `answering` (unless it is None) or the error it raises."""
+        """Respond with the result of `answering`, unless it is None, or with an error it raises."""
         try:
             result = answering()
             answer = None if result is None else self._result(request, result)
@@ -216,7 +216,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Send a response, unless it is None or the request was answered or cancelled before."""
+        """Close a request and send its response unless None; do nothing if it was closed before."""
         with self._settled:
             if request not in self._open:
                 return

@@ -1,7 +1,7 @@
 """The MCP server over standard input and output, which `memory-fabric mcp` runs.
 
-It needs only the standard library, so a bare interpreter (python -I -S), which starts faster, can
-run it. The main thread reads lines and answers requests that need no memory; the store's thread
+It needs only the standard library, so that a bare interpreter (python -I -S), which starts faster,
+can run it. The main thread reads lines and answers requests that need no memory; the store's thread
 answers all other requests. While a client reads too slowly, a third thread writes the output. If
 the home is linked to a shared log, a fourth thread exchanges operations with the log.
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from memory_fabric.servers.live import Live
     from memory_fabric.store.memory import Memory
 else:
-    import _signal as signal  # the public module imports enum, which takes half of the start time
+    import _signal as signal  # `signal` imports enum, which takes half of the start time
 
-# The first request after the greeting. A client pauses after it, so there is time to load code.
+# The first request after the handshake. A client pauses after it, which gives time to load code.
 LISTED = b'"tools/list"'
-# Seconds to finish after SIGINT, because a client sends SIGTERM 100 ms later.
+# Seconds to finish after SIGINT: less than 100 ms, when a client sends SIGTERM.
 SIGNAL_GRACE_S = 0.08
-# Seconds after the end of input to send pending responses, and then to close the memory.
+# Seconds after the end of input to send pending responses, and seconds to close the memory.
 ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
 
 
 def main(environ: Mapping[str, str] | None = None) -> NoReturn:
-    """Serve until the input ends or a signal arrives, then end the process. Only JSON-RPC messages
-    are written to standard output (MEM-20). No acknowledged write is lost.
+    """Serve until the input ends or a signal arrives, then end the process. Nothing but JSON-RPC
+    messages is written to standard output (MEM-20). No acknowledged write is lost.
     """
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
@@ -56,7 +56,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     live: Live | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
-    # If no client reads responses any more, SIGTERM interrupts this thread's wait for input.
+    # If the client no longer reads responses, SIGTERM interrupts this thread's wait for input.
     this_thread = threading.get_ident()
     output = Output(claimed_output(), lambda: signal.pthread_kill(this_thread, signal.SIGTERM))
     author, origin = settings.author, settings.origin
@@ -69,7 +69,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # an operation that a killed server acknowledged may not be in the file yet
+        store.begin()  # the file may lack operations that a killed server acknowledged
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -82,7 +82,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
 
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
-    """Exchange data with shared logs from now on, if this home is linked to any; costs a stat."""
+    """Exchange operations with shared logs from now on; return False if none is linked."""
     if not os.path.exists(os.path.join(home, config.TIES)):
         return False
     from memory_fabric.sharing.team import follower  # imported late: it loads a database driver
@@ -95,30 +95,30 @@ def _leave(store: store_thread.StoreThread, live: Live | None, grace_s: float) -
     if live is not None:
         live.close(grace_s)
     store.close(grace_s)
-    # An ordinary exit would wait for other threads, and these may wait for the client.
+    # An ordinary exit would wait for the other threads, which may wait for the client.
     os._exit(0)
 
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.graph_file.mirror import open_mirrored  # late: rarely needed
+        from memory_fabric.store.graph_file.mirror import open_mirrored  # rarely needed
 
         return open_mirrored(
             settings,
             lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
         )
-    from memory_fabric.store.memory import Memory  # imported only for the first call
+    from memory_fabric.store.memory import Memory  # imported for the first call
 
     return Memory.open(settings, repair=True)
 
 
 READ_BYTES = 1 << 16
-# How many bytes are written at once; a pipe that is ready accepts them (POSIX: at least 512).
+# Number of bytes written at once: a pipe that is ready accepts them (POSIX: at least 512).
 PIECE_BYTES = 4096
 
 
 def lines(handle: int) -> Iterator[bytes]:
-    """Yield lines of any length until the input ends; the last line need not end with a newline."""
+    """Yield lines of any length until the input ends; the last line may lack its newline."""
     begun: list[bytes] = []
     while True:
         try:
@@ -137,25 +137,25 @@ def lines(handle: int) -> Iterator[bytes]:
 
 
 class Output:
-    """A writer of lines that never blocks the sender; `gone` is called if the client has gone."""
+    """A writer of lines that never blocks the caller; it calls `gone` if the client has ended."""
 
     def __init__(self, handle: int, gone: Callable[[], None]) -> None:
         self._handle, self._gone = handle, gone
         self._lines: list[bytes] = []
         self._busy = False
         self._written = threading.Condition()
-        self._takes: Callable[[], bool] = lambda: False  # on Windows, readiness is unknown
+        self._takes: Callable[[], bool] = lambda: False  # Windows cannot report readiness
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             self._takes = lambda: bool(poll.poll(0))
 
     def send(self, line: bytes) -> None:
-        """Write a line now, or in another thread if the client does not read at the moment."""
+        """Write a line now, or in another thread while the client is not reading."""
         with self._written:
             self._lines.append(line)
             if self._busy:
-                return  # the thread that is writing will write this line too
+                return  # another thread is writing, and will write this line too
             self._busy = True
         self._write(wait=False)
 
@@ -183,13 +183,13 @@ class Output:
                     piece = remaining if wait else remaining[:PIECE_BYTES]
                     remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
-            # `_busy` remains True, so that nothing more is written.
+            # `_busy` remains True, so that nothing else is written.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
 
 
 def claimed_output() -> int:
-    """Return a copy of the handle of standard output, and redirect stdout to stderr (MEM-20)."""
+    """Return a duplicate of standard output's handle, and redirect stdout to stderr (MEM-20)."""
     if sys.stdout is not None:
         sys.stdout.flush()
     handle = os.dup(1)
@@ -201,8 +201,8 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started, as a project once it has a memory. Until then
-    only the user's memory is used, because desktop clients start servers in any folder.
+    """The folder in which the server was started; once it has a memory, it is used as the project.
+    Until then only the user's memory is used, because desktop clients start servers anywhere.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -213,16 +213,16 @@ class WorkingFolder:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # the folder has been deleted
             pass
-        # The stamp of the registry file when it was last read, and the path of this folder's graph.
+        # The registry file's stamp at the last reading, and the path of this folder's graph.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 
     def settings(self) -> Settings:
-        """Return the settings; their project is this folder if it has a memory."""
+        """Return the settings, with this folder as the project if it has a memory."""
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """Return True if the folder has a memory; the check costs two stats."""
+        """Return True if the folder has a memory. The check costs two calls of stat."""
         if not self._folder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)

@@ -1,5 +1,5 @@
-"""Tool calls: from the name and arguments of a tool to its outcome; every error becomes a text. The
-nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
+"""Tool calls: from a tool's name and arguments to the call's outcome; each error becomes a text.
+The nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
 """
 
 import sys
@@ -29,7 +29,7 @@ MAX_NAME_CHARS = 80
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Create entities; return the new ones. Notes list existing ones and similar names (MEM-01)."""
+    """Create entities and return the new ones; notes list existing and similar names (MEM-01)."""
     result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
     merged, variants = result.get("merged", ()), result.get("variants", {})
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
@@ -42,7 +42,7 @@ def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -
 
 
 def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Create relations; return the new ones. A note lists entities created for them (MEM-02)."""
+    """Create relations and return the new ones; a note lists entities created for them (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
     note = f"Created missing ends as entities: {', '.join(ends)}." if ends else ""
@@ -50,7 +50,8 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Add observations; return the new ones by entity. An unknown entity fails (MEM-03, MEM-04)."""
+    """Add observations; return new ones by entity. An unknown entity is an error (MEM-03, MEM-04).
+    """
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
     pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
     requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
@@ -58,15 +59,15 @@ def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return a page of the graphs of project and user combined, in creation order (MEM-10)."""
+    """Return a page of the combined graph of project and user, in creation order (MEM-10)."""
     return _graph_answer(memory, arguments, graph_view.read)
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Return a page of entities that match the query, best first (MEM-07, MEM-09)."""
+    """Return a page of entities that match the query, best match first (MEM-07, MEM-09)."""
     query, enough = arguments["query"], memory.settings.max_results
     found = partial(graph_view.found, query=query, enough=enough)
-    # The best matches come first, so half a page is usually enough; it also costs half as much.
+    # The best matches come first, so half a page, at half the cost, is usually enough.
     return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
 
 
@@ -76,12 +77,12 @@ def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Ou
 
 
 def whole_graph(memory: Memory) -> str:
-    """Return the whole graph as JSON, which is the content of the graph resource (MEM-16)."""
+    """Return the content of the graph resource: the whole graph as JSON (MEM-16)."""
     return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """Return the readable databases. Raises StoreUnavailable if some exist but none is readable."""
+    """Return the readable databases. Raises StoreUnavailable if all that exist are unreadable."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise errors.StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -89,7 +90,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, arguments: Arguments, view: View, *, pages: float = 1) -> Outcome:
-    """Return the page that `view` makes as a tool's outcome, with notes on what is missing."""
+    """Return the page built by `view` as a tool's outcome, with notes on omissions and failures."""
     start = graph_view.start_of(arguments.get("cursor", ""))
     max_chars = int(pages * memory.settings.max_reply_chars)
     page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
@@ -118,7 +119,7 @@ def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: 
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Delete items and an entity's relations; no error if nothing matches (MEM-05, MEM-06)."""
+    """Delete items and the relations of deleted entities; ignore missing ones (MEM-05, MEM-06)."""
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))
@@ -148,26 +149,26 @@ CALLS: Calls = {
     "recall": memory_tools.recall, "remember": memory_tools.remember,
     "forget": memory_tools.forget, "history": memory_tools.history,
 }  # fmt: skip
-# Tools that may specify the domain of new statements; isolated callers may use only their own.
+# Tools that may specify the domain of new statements; isolated callers can only use their own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that show only one domain if a call specifies it and its caller may see it.
+# Tools that show only the domain that a call specifies, if the caller may see it.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
-# `kind` is another name of the field `type`, as in notes; clients do not see it, to save tokens.
+# `kind` is an alias of the field `type`, as in notes; clients do not see it, to save tokens.
 _STATED = SCHEMAS["remember"]
 SCHEMAS["remember"] = {**_STATED, "properties": {**_STATED["properties"], "kind": STRING}}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
-# The maximum number of problems reported; the first nearly always explains the others.
+# The maximum number of errors reported; the first error nearly always explains the others.
 MAX_PROBLEMS = 10
 
 
 def complaint(name: str, arguments: Any) -> Outcome | None:
-    """Return the error of an invalid call in the reference server's wording (MEM-12, MEM-13)."""
+    """Return the error if a call is invalid, in the reference server's wording (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
         return Outcome((f"MCP error -32602: Tool {name} not found",), failed=True)
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # The reference server has no domains, so the schema does not contain this field.
+        # The schemas equal the reference server's, which lack a domain: validate it separately.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -183,17 +184,17 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
-    """Return the domain that a call specifies, under either name of the field; '' if none."""
+    """Return the domain in a call's arguments, under either name of the field, or ''."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
 def call(
     memory: Memory, name: str, arguments: Arguments, said_by: Provenance, calls: Calls = CALLS
 ) -> Outcome:
-    """Run a valid call and return its outcome; `calls` maps the names of tools to functions."""
+    """Run a valid call and return its outcome; `calls` maps tools' names to functions."""
     usable = jsonrpc.whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # The schema lacks these filters; ignoring them would return too many memories.
+        # The schema lacks these filters; without them, recall would return too many memories.
         usable |= jsonrpc.whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
@@ -216,7 +217,7 @@ def call(
         return Outcome((f"MCP error -32603: {type(error).__name__}: {error}",), failed=True)
 
 
-# Claude Code's metadata key for the id of a tool call (found by measuring: decision 0031).
+# Claude Code's metadata key for the id of a tool call (found by observation: decision 0031).
 CALL_ID = "claudecode/toolUseId"
 UNKNOWN = (
     "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
@@ -241,16 +242,16 @@ class RequestHandler:
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
         """Run a valid call as the agent that made it, and return its outcome. Raises FabricError.
-        The call's id in `meta` tells which agent this is. If agents are isolated, a call without an
-        id is refused only for Claude Code: other clients have no agents.
+        The call's id in `meta` identifies the agent. If agents are isolated, a call without an id
+        is refused only from Claude Code, because other clients have no agents.
         """
-        store_thread.renew(memory)  # first, because domains may have been isolated meanwhile
+        store_thread.renew(memory)  # first, because settings may isolate domains now
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Hooks save callers in the shared home, not in a home of its own (MEMORY_FILE_PATH).
+        # Hooks record callers in the shared home, even if MEMORY_FILE_PATH sets another one.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
             raise errors.FabricError(UNKNOWN if caller is None else WITHOUT_ID)
@@ -265,7 +266,7 @@ class RequestHandler:
         return outcome
 
     def whole_graph(self, memory: Memory) -> str:
-        """Return the graph as JSON. Raises FabricError if it cannot be read or may not be shown."""
+        """Return the graph as JSON. Raises FabricError if it is unreadable or must not be shown."""
         store_thread.renew(memory)
         settings = memory.settings
         if settings.closed or not settings.reads:
