@@ -1,4 +1,4 @@
 """The command line `memory-fabric`; each module of `commands` covers one subject."""
 
-# Environment variable with which the shell script of `completion` asks for completions.
+# The shell script of `completion` requests completions with this environment variable.
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"

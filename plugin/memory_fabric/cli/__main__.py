@@ -1,4 +1,4 @@
-"""Entry point of `python -m memory_fabric.cli`, which works without an installed script."""
+"""Entry point of `python -m memory_fabric.cli`, for use without the installed script."""
 
 import sys
 

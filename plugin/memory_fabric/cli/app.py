@@ -12,17 +12,17 @@ from typer.core import TyperGroup
 from memory_fabric import __version__
 from memory_fabric.cli.registry import COMMANDS
 
-# A marker at the beginning of a paragraph, which keeps Click from rewrapping the paragraph.
+# At the beginning of a paragraph, this marker keeps Click from rewrapping the paragraph.
 VERBATIM = "\b\n"
 INDENT = "    "
 NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 
 
 class GroupedCommands(TyperGroup):
-    """A typer group whose help lists the commands by panel, with their summaries in full."""
+    """A typer group whose help lists the commands by panel, with complete summaries."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the summaries of all commands, with one section per panel."""
+        """Write the commands with their summaries, in a section for each panel."""
         styled = sys.stdout.isatty()
         for panel in dict.fromkeys(command.panel for command in COMMANDS):
             listed = [command for command in COMMANDS if command.panel == panel]
@@ -32,7 +32,7 @@ class GroupedCommands(TyperGroup):
 
 
 def build(names: Collection[str] = ()) -> typer.Typer:
-    """Build the application with the commands of these names, or all; import only their modules."""
+    """Build the application with these commands (default: all); import only their modules."""
     rendered = sys.stdout.isatty()
     app = _bare(rendered=rendered)
     for command in COMMANDS:
@@ -58,10 +58,10 @@ def _texts(function: Callable[..., Any], *, rendered: bool) -> dict[str, Any]:
 
 
 def listing() -> typer.Typer:
-    """Build the application for `--help`: only names and summaries; no command is imported."""
+    """Build the application for `--help`, with names and summaries; it imports no command."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # This placeholder is never called, because `main` builds another application for commands.
+        # The placeholder is never called: to run a command, `main` builds another application.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 
@@ -94,7 +94,7 @@ def _top(
 
 
 def split_examples(text: str) -> tuple[str, str]:
-    """Split a help text into prose and examples; an introductory line goes with the examples."""
+    """Split a help text into prose and examples; the line that introduces examples joins them."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""Demonstration of two days of work through the real hooks, with a temporary home and project.
+"""Demonstration of two days of work with the real hooks, in a temporary home and project.
 
 For each event, the command in hooks.json is run as the client would run it, and its real output is
 displayed. Each scene ends with a claim that is checked; the exit code is 1 if a claim is false or a
@@ -53,7 +53,7 @@ ANSWER = (
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
-# The correction names the memory that it replaces by the id that the hook gave in its cue.
+# The correction refers to the memory that it replaces by the id in the hook's cue.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
@@ -62,21 +62,21 @@ NOTED_CORRECTION = (
 AGENT = "database-engineer"
 AGENT_TASK = "Write the migration for the analytics tables."
 
-# Phrases from memories that must appear in the sessions' context.
+# Phrases of memories; each of them must appear in a session's context.
 RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"
 
 LABEL_WIDTH = 8
 BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
-# How long and how often to look for the backup that a detached process makes after a session.
+# After a session, a detached process makes a backup: how long and how often to check for it.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
 
 
 def say(text: str, *styles: str, label: str = "") -> None:
-    """Print a paragraph of at most 80 columns; a label appears on its left.
+    """Print a paragraph of at most 80 columns, with a label to its left.
 
-    It is coloured in a terminal, unless NO_COLOR is set.
+    The paragraph is coloured in a terminal, unless NO_COLOR is set.
     """
     columns = max(40, min(80, shutil.get_terminal_size((80, 24)).columns))
     has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -89,7 +89,7 @@ def say(text: str, *styles: str, label: str = "") -> None:
 
 
 class Demo:
-    """One run of the demonstration; `failed` counts the claims that were false."""
+    """A run of the demonstration; `failed` is the number of false claims."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox, self.failed = sandbox, 0
@@ -101,7 +101,7 @@ class Demo:
         self._monday()
         self._look_back(self._tuesday())
         for line in self.sandbox.log():
-            if OUT_OF_TIME not in line:  # not a failure: a later event does the work
+            if OUT_OF_TIME not in line:  # not a failure: a later event completes the work
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
@@ -126,7 +126,7 @@ class Demo:
             self.sandbox.write(MONDAY, "user", [{**result, "is_error": output == FAILURE}])
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
-        # Wait for the detached process that runs after a session and backs up the databases.
+        # Wait for the backup, which a detached process makes after a session.
         with closing(Memory.open(self.sandbox.settings())) as memory:
             paths = [database.path for database in memory.databases()]
         give_up = time.monotonic() + BACKUP_WAIT_S
@@ -138,7 +138,7 @@ class Demo:
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _tuesday(self) -> str:
-        """Correct Monday's decision; return the id of the record that supersedes it, or ''."""
+        """Play the session that corrects Monday's decision; return the new record's id, or ''."""
         _heading("Tuesday, in a new session, before the first prompt")
         start = self._run_hook("SessionStart", TUESDAY, source="startup")
         settings = self.sandbox.settings()
@@ -171,7 +171,7 @@ class Demo:
         return notice.partition(")")[0].rpartition("(")[2]
 
     def _look_back(self, id_: str) -> None:
-        """Ask why a record exists, and undo the last change."""
+        """Show why a record exists, and undo the last change."""
         _heading(f"$ memory-fabric why {id_}")
         with closing(Memory.open(self.sandbox.settings())) as memory:
             origin = trace.why(memory, id_)
@@ -241,11 +241,11 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    # In a clone, scripts/package must first create the folder to install from (see README).
+    # In a clone, scripts/package must create the folder to install from (see README).
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
     say(f"Nothing is left behind. To install it: {first}".rstrip())
-    # Lines that the user copies must not be wrapped.
+    # The user copies these lines, so they must not be wrapped.
     folder = os.path.join(root, "dist", "memory-fabric") if is_clone else root
     sys.stdout.write(f"  claude plugin marketplace add {folder}\n")
     sys.stdout.write("  claude plugin install memory-fabric@memory-fabric\n")

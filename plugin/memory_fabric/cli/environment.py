@@ -1,4 +1,4 @@
-"""The settings of this shell and the memory of the current folder, for all commands."""
+"""The settings of this shell and the memory of the current folder, used by all commands."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings that hooks would have in this folder. Raises BadInput."""
+    """Return the settings that a hook would have in this folder. Raises BadInput."""
     home = home_path(os.environ)
     above = home
     while not os.path.lexists(above):
@@ -46,7 +46,7 @@ def settings() -> Settings:
 
 
 def program(settings: Settings) -> str:
-    """Return the shell command that starts this program: its name if on the PATH, or its path."""
+    """Return the shell command that starts this program: its name if on the PATH, else its path."""
     own = os.path.join(settings.plugin_root, "bin", NAME)
     paths = (os.path.join(folder, NAME) for folder in search_path(os.environ))
     is_known = any(os.access(path, os.X_OK) for path in paths)
@@ -54,7 +54,7 @@ def program(settings: Settings) -> str:
 
 
 def plugin_root() -> str:
-    """Return the plugin's folder; '' if the package was installed without the plugin."""
+    """Return the plugin's folder, or '' if the package was installed without the plugin."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
     return root if os.path.exists(os.path.join(root, "hooks.json")) else ""
 
@@ -75,12 +75,12 @@ def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
 
 
 def provenance(trust: str = "user") -> Provenance:
-    """Return the provenance of changes made by a command, by default with the user's trust."""
+    """Return the provenance of changes made by a command; the default trust is the user's."""
     return Provenance(source=SOURCE, trust=trust)
 
 
 def require_user(command: str, decision: str, how: str = "") -> None:
-    """Raise BadInput in a shell of Claude Code, in which a model may have written the command."""
+    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
     if in_client(os.environ):
         text = f"Nothing was changed: only the user may decide {decision}."
         remedy = how or f"Run memory-fabric {command} in a terminal outside Claude Code."

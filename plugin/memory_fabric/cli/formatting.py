@@ -12,7 +12,7 @@ __all__ = ["as_json", "said_by", "speaker", "when"]
 
 
 def said_by(record: Record) -> str:
-    """Return a phrase that says who stated a record, through which program and client, and when."""
+    """Return a phrase about who stated a record, through which program and client, and when."""
     program = str(record.evidence.get(IMPORTED) or "")
     name = program or record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
@@ -25,7 +25,7 @@ def said_by(record: Record) -> str:
 
 
 def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
-    """Return the (name, value) pairs that `why` shows about a record; a value may be ''."""
+    """Return (name, value) pairs that `why` prints about a record; a value may be ''."""
     record = origin.record
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     status = "removed" if origin.deletion else record.status
@@ -50,5 +50,5 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 
 
 def speaker(source: str, trust: str) -> str:
-    """Return a phrase for who made a statement; text that the user typed is always the user's."""
+    """Return a phrase about who made a statement. What the user typed is always the user's."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"

@@ -1,6 +1,6 @@
-"""Run a command, and turn its errors into one line on standard error and an exit code.
+"""Run a command, and report its error as a line on standard error and an exit code.
 
-With `--json` this line is an object with the member `error`, which has `code`, `name` (the invalid
+With `--json` the line is an object with the member `error`, which has `code`, `name` (the invalid
 option or file, or ''), `message` and `remedy`. Exit codes: 0 success, 1 failure, 2 usage error, 3
 nothing found, 130 interrupted.
 """
@@ -16,7 +16,7 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-# The error codes in JSON output, by exit code; the HTTP server has the same codes.
+# The error code in JSON output for each exit code; the HTTP server uses the same error codes.
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
@@ -30,7 +30,7 @@ REMEDIES: dict[type[OSError] | int, str] = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"  # all arguments of a command that was restarted with fewer
+ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"  # all arguments of a command restarted with hidden ones
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,11 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     if argv[:1] in (["team"], ["serve"], ["sync"]):
         argv = _hidden(argv)
     closed = sys.stdout is None
-    # Open closed streams, because otherwise another file could get their descriptors.
+    # Open streams that are closed; otherwise a file opened later could get their descriptor.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    # Other programs start these three often, so skip the setup of the command line.
+    # Other programs often start these three commands, which need no setup of the command line.
     if len(argv) == 1 and argv[0] in ("hook", "mcp", "statusline"):
         from memory_fabric.cli.commands import programs
 
@@ -53,32 +53,32 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(argv, FAILED, text, "Send it to /dev/null instead.")
     try:
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # Its encoding may lack some characters.
+            if isinstance(stream, io.TextIOWrapper):  # the encoding may lack some characters
                 stream.reconfigure(errors="replace")
-        if not sys.warnoptions:  # hide other packages' warnings
+        if not sys.warnoptions:  # hide warnings of other packages
             warnings.simplefilter("ignore")
         code = _run(argv)
         sys.stdout.flush()
-    except BrokenPipeError:  # The reader, such as `| head`, closed the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard unwritten output
+    except BrokenPipeError:  # the reader, such as `head`, has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the unwritten part
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        where = str(error.filename2 or error.filename or "")  # filename2: a link's or move's target
+        where = str(error.filename2 or error.filename or "")  # filename2: target of a link or move
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
         code = _say(argv, FAILED, text, helps, where)
         try:
             sys.stdout.flush()
-        except OSError:  # Standard output cannot be written.
+        except OSError:  # standard output is unusable
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
 def _hidden(argv: list[str]) -> list[str]:
-    """Return the arguments; first restart to hide addresses and a key's words from other users."""
+    """Return the arguments; restart first if process lists would show secrets among them."""
     import re  # imported late: hooks and the MCP server do not need it
 
     if ARGUMENTS in os.environ:
@@ -102,16 +102,16 @@ def _run(argv: list[str]) -> int:
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()  # makes app() print completions
+        completion_init()  # from now on, app() prints completions
         # Hide errors while the user is still typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-        # The script of `completion` sets one of these to the words typed so far.
+        # The script of `completion` sets one of these variables to the words typed so far.
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
-    if first == "keep":  # a word for the chat, not a command
+    if first == "keep":  # "keep ID" is for the chat
         text = "In a shell it is review --holds ID, or candidates --keep ID for what was heard."
         return _say(argv, WRONG_USE, "keep is no command.", text, first)
     helps = f"See {' '.join(['memory-fabric', *names])} --help."
@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
         code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
         text = error.format_message().replace("Value error, ", "").rstrip()
-        text = text if text.endswith((".", "?", ")")) else text + "."  # ")": a list of choices
+        text = text if text.endswith((".", "?", ")")) else text + "."  # ")" ends a list of choices
         [name, *_] = getattr(getattr(error, "param", None), "opts", None) or [""]
         return _say(argv, WRONG_USE, text, helps, getattr(error, "option_name", name))
     except typer.Abort:

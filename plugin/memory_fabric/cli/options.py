@@ -1,4 +1,4 @@
-"""Functions that declare typer options and arguments, and options that several commands share."""
+"""Functions that declare typer options and arguments, and options shared by several commands."""
 
 from collections.abc import Collection
 from typing import Any
@@ -9,14 +9,13 @@ from memory_fabric.errors import BadInput
 
 
 def flag(spec: str) -> Any:
-    """Declare an option that has no value, given its name and help: `--yes  Do not ask.`"""
+    """Declare an option without a value; `spec` has its name and help: `--yes  Do not ask.`"""
     names, _, text = _parts(spec)
     return typer.Option(False, *names, help=text)
 
 
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
-    """Declare an option that has a value, given its name, placeholder and help: `--type T  The
-    kind.`
+    """Declare an option with a value; `spec` has name, placeholder and help: `--type T  A type.`
 
     Its default name is the parameter's. The shell completes `choices`; `more` has `min` and `max`.
     """
@@ -30,18 +29,18 @@ def option(spec: str, default: object = "", choices: Collection[str] = (), **mor
 
 
 def repeated(spec: str) -> Any:
-    """Declare an option that can be repeated; its value is a list, or None if it is not used."""
+    """Declare an option that can be repeated; its value is a list, or None if it is absent."""
     return option(f"{spec.rstrip('.')}; can be repeated.", None)
 
 
 def argument(spec: str, default: object = ...) -> Any:
-    """Declare a positional argument, given its placeholder and help; by default it is required."""
+    """Declare a positional argument, by default required; `spec` has its placeholder and help."""
     _, metavar, text = _parts(spec)
     return typer.Argument(default, metavar=metavar, help=text)
 
 
 def _parts(spec: str) -> tuple[list[str], str | None, str]:
-    """Split `spec` at two spaces: names and placeholder before them, the help after them."""
+    """Split `spec` at two spaces into names, placeholder (or None) and help."""
     head, gap, text = spec.partition("  ")
     words = head.split() if gap else []
     names = [word for word in words if word.startswith("--")]
@@ -53,6 +52,6 @@ STEP = option("--step NAME  Make this one step with others of the name, for `und
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:
-    """Raise BadInput if more than one of the options `chosen` is used."""
+    """Raise BadInput if the user chose more than one of several options."""
     if sum(map(bool, chosen)) > 1:
         raise BadInput(field, text, remedy=remedy)

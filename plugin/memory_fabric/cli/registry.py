@@ -1,4 +1,4 @@
-"""Table of all commands, in the order in which `--help` and docs/commands.md list them."""
+"""The table of all commands, in the order in which `--help` and docs/commands.md list them."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class Command(NamedTuple):
         return found[1] if found else ""
 
 
-# The commands of each section; `COMMAND=MODULE` if the module has another name.
+# The commands of each section of `--help`; `COMMAND=MODULE` if the module's name differs.
 _PANELS = {
     "Ask the memory": "recall history=recall why=recall viz=serve",
     "Change the memory": "remember edit=remember forget pin=remember rules review undo=recall",

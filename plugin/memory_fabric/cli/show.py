@@ -1,4 +1,4 @@
-"""Output of commands, for people and as JSON; control characters in memories are removed."""
+"""Output of commands, for people and as JSON; control characters are removed from memories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.store import files
 from memory_fabric.text import neutralised
 
-# rich is imported only where it is used, because help and JSON output do not need it.
+# rich is imported late, because help and JSON output do not need it.
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 # The file name that stands for standard input or standard output.
 STREAM = "-"
-# The width if output is not a terminal: lines in logs and for models should not be wrapped.
+# The width without a terminal: lines in logs and for models should not be wrapped.
 PLAIN_WIDTH = 200
-# The number of spaces after a column, and the minimum width of the last column.
+# The number of spaces between columns, and the minimum width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# Empty values: a table with only one row omits an optional column with one of these.
+# Values that count as empty: an optional column with one of them is omitted from a single row.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Seconds before a progress bar appears, and between lines of progress without a terminal.
+# Seconds until a progress bar appears, and between lines of progress without a terminal.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
-# Seconds after which a command without output prints in a terminal what it is doing.
+# Seconds after which a command that has printed nothing yet reports what it is doing.
 PATIENCE_S = 2.0
 
 
 def console() -> Console:
-    """Return a rich console: as wide as the terminal and coloured, or wide and plain elsewhere."""
+    """Return a rich console: coloured and as wide as the terminal; without one, plain and wide."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
@@ -53,13 +53,13 @@ def fields(value: object, names: str) -> dict[str, Any]:
 
 
 def json_out(value: Any, code: int = 0) -> int:
-    """Print a value as JSON; return `code`, so that a command can return this call's result."""
+    """Print a value as JSON and return `code`, so that a command can return the result directly."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
     return code
 
 
 def line(text: str, style: str = "") -> None:
-    """Print a paragraph after removing its control characters."""
+    """Print a paragraph without control characters."""
     console().print(styled(text, style), soft_wrap=True)
 
 
@@ -70,12 +70,12 @@ def lines(texts: Iterable[str], style: str = "") -> None:
 
 
 def block(text: str) -> None:
-    """Print a block of memories as sessions get it; the text must already be neutralised."""
+    """Print a block of memories in the form that sessions receive; `text` must be neutralised."""
     console().print(_without_controls(text), soft_wrap=True)
 
 
 def styled(text: str | Text, style: str = "") -> Text:
-    """Return a str as a Text in a style, without control characters; return a Text unchanged."""
+    """Return a str as a Text in this style, without control characters; return a Text unchanged."""
     from rich.text import Text
 
     return Text(printable(text), style=style) if isinstance(text, str) else text
@@ -84,7 +84,7 @@ def styled(text: str | Text, style: str = "") -> Text:
 def table(
     columns: Sequence[str], rows: Iterable[Row], *, lines: int = 0, optional: Collection[str] = ()
 ) -> None:
-    """Print a table with a header; the last column takes the remaining width.
+    """Print a table with a header; the last column gets the remaining width.
 
     In a terminal, texts in the last column are cut to `lines` lines (0: not cut). An `optional`
     column is omitted if all rows have the same value in it, or if the only row's value is empty.
@@ -101,7 +101,7 @@ def table(
     cells = [[row[n] for n in chosen] for row in whole]
     out = console()
     if lines and out.is_terminal:
-        # Cut the last cell of each row to the width that the other columns leave.
+        # Cut the last cell of each row to the width that the other columns leave free.
         widths = (
             max([len(columns[n]), *(row[at].cell_len for row in cells)]) + COLUMN_GAP
             for at, n in enumerate(chosen[:-1])
@@ -147,7 +147,7 @@ def warn(text: str) -> None:
 
 
 def warn_all(texts: Iterable[str]) -> None:
-    """Print each text as a warning on a line of standard error."""
+    """Print each text as a warning, on its own line of standard error."""
     for text in texts:
         warn(text)
 
@@ -158,7 +158,7 @@ def on(switch: bool) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask the user unless `yes`. Raises Abort if the user declines, BadInput without a terminal."""
+    """Ask the user, unless `yes`. Raises Abort if the answer is no, BadInput without a terminal."""
     if not yes and not sys.stdin.isatty():
         text = "Nothing was changed: this needs a confirmation."
         raise BadInput("--yes", text, remedy="Use --yes.")
@@ -167,7 +167,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Remove control characters from a text, and neutralise tags, which could mislead a reader."""
+    """Remove control characters from a text, and disarm tags that could mislead a model."""
     return _without_controls(neutralised(text))
 
 
@@ -191,7 +191,7 @@ def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> No
 
 
 def can_open_page() -> bool:
-    """Return True if a browser can be opened: output goes to a terminal, and there is a display."""
+    """Return True if a browser can be opened: there is a display, and output goes to a terminal."""
     return sys.stdout.isatty() and has_display(os.environ, sys.platform)
 
 
@@ -204,12 +204,12 @@ def open_page(address: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function of (done, total) that shows progress; yield None if `quiet`."""
+    """Yield a function that shows progress, given (done, total); yield None if `quiet`."""
     if quiet:
         yield None
         return
     began_s = told_s = time.monotonic()
-    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once drawn
+    drawn: list[tuple[Any, Any]] = []  # a bar and its task, once drawn
 
     def update(done: int, of: int) -> None:
         nonlocal told_s
@@ -221,7 +221,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
         if not drawn and time.monotonic() - began_s < DELAY_S:
             return
         if not drawn:
-            from rich.console import Console  # imported late: only for a bar
+            from rich.console import Console  # only for a bar
             from rich.progress import Progress
 
             progress = Progress(console=Console(stderr=True), transient=True)
@@ -239,7 +239,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """Print `what` in a terminal while the block runs, if that takes longer than PATIENCE_S."""
+    """In a terminal, print `what` if the block runs longer than PATIENCE_S."""
     told = threading.Event()
 
     def tell() -> None:

@@ -1,1 +1,1 @@
-"""The commands, one module per subject; `cli.registry` is their table."""
+"""The commands, in one module per subject; `cli.registry` lists all of them."""

@@ -23,7 +23,7 @@ PURGE_NOTICE = (
     "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
     "said from now on is captured as before."
 )
-# Descriptions of the counts in the preview of a purge.
+# Descriptions of the numbers in the preview of a purge.
 COUNTED = {
     "records": "records that state it and are deleted",
     "entities": "entities of that name that are deleted with their observations and relations",
@@ -42,7 +42,7 @@ COUNTED = {
     "backups": "backups that are replaced by a new one",
     "set_aside": "files of damaged databases that are deleted",
     "mentions": "other memories that mention the name and stay",
-    # Texts that a purge does not erase, with the reason.
+    # Texts that remain after a purge, with the reason.
     "inside": "texts with longer words that contain it, which --inside erases",
     "shared": "texts that other memories also contain",
     "short": "texts too short to search for, which a purge of their own words erases",
@@ -89,8 +89,8 @@ def forget(
             matches = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
             matches = plan.find(memory, text)
-        # Counting for the preview takes as long as the search, so plain output omits the preview if
-        # the matches are erased at once.
+        # The preview takes as long as the search itself, so plain output omits the preview if the
+        # matches are erased at once.
         is_shown = as_json or not (yes or confirm)
         preview = purging.preview(memory, matches) if purge and is_shown else None
         if confirm and matches.code != confirm:
@@ -141,7 +141,7 @@ def _purging(quiet: bool) -> Iterator[Progress | None]:
 
 
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
-    """Complete an interrupted purge, if any; return True if it had the same text as this one."""
+    """Complete an interrupted purge, if any; return True if that purge had the same `text`."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
@@ -186,7 +186,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return a search for the text to be purged, with which the output hides that text."""
+    """Return a search for the text that a purge erases, so that the output can hide the text."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

@@ -1,6 +1,6 @@
 """Commands import and export: other programs' memories, graph files and Markdown pages.
 
-An import shows what is new and what is left out, and then stores the new part.
+An import first shows what is new and what is left out, and then stores the new memories.
 """
 
 import os
@@ -91,12 +91,12 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         show.progress_bar("Importing", quiet=as_json) as tell,
     ):
         path, called = source, ""
-        if source == STREAM:  # A file can be read twice, standard input cannot.
+        if source == STREAM:  # It is read twice: copy standard input to a file.
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.flush()
             path, called = copy.name, "standard input"
         sources.expect_graph(path, called or source)
-        # Imported statements lack the user's trust, because other programs wrote the file.
+        # Another program wrote the file, so its statements do not get the user's trust.
         by = Provenance(SOURCE, trust=TRUST)
         imported = exchange.import_file(memory, path, by, tell, called=called)
         memory.flush()
@@ -166,7 +166,7 @@ def _import_from(
 ) -> int:
     """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 
-    Raises BadInput if another project of the same name may be meant; `yes` chooses this project.
+    Raises BadInput if another project has the same name, unless `yes` confirms this one.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -175,7 +175,7 @@ def _import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), instructions.Followings()
-        # Update followed instruction files first, so that their changed lines do not count as new.
+        # First update from followed instruction files, so that changed lines do not count as new.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = instructions.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
@@ -212,7 +212,7 @@ def _import_from(
 
 @contextmanager
 def _reporting(path: str) -> Iterator[None]:
-    """Turn errors of reading a file into BadInput."""
+    """Raise BadInput for errors in reading the file, which the `with` block raises."""
     try:
         yield
     except OSError as error:
@@ -299,7 +299,8 @@ def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
 def _restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages would restore; restore it unless `dry_run`. `here` accepts any project's."""
+    """Show what pages contain; restore it unless `dry_run`. `here` permits other projects' pages.
+    """
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

@@ -1,4 +1,4 @@
-"""Command learn: read the past sessions that clients still have on disk, after a preview."""
+"""Command learn: read the past sessions that clients have stored on disk, after a preview."""
 
 import os
 import sys
@@ -154,7 +154,7 @@ def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        # Exclude isolated domains, because notes from this output get the domain of this folder.
+        # Exclude isolated domains: notes taken from this output would get the folder's domain.
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"
@@ -200,7 +200,7 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
 
 
 def _show_proposals(settings: Settings) -> None:
-    """Print this project's proposals and count other projects'; outside a project, print all."""
+    """Print this project's proposals, and count the others; outside a project, print all."""
     proposed = reviewing.proposals(settings)
     place = identity.identify(os.path.realpath(settings.project_dir))
     here = registry_file.place_owner(registry_file.read_registry(settings.home), place)
@@ -223,7 +223,7 @@ def _show_proposals(settings: Settings) -> None:
 
 
 def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
-    """Accept and drop proposals by id or project in one step; if a name is unknown, do nothing."""
+    """Accept and drop proposals by id or project, all or none: an unknown name is an error."""
     proposed, step = reviewing.proposals(settings), f"learn-{short_id(new_id())}"
     wanted: dict[str, tuple[bool, str]] = {}
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:

@@ -1,4 +1,4 @@
-"""Commands hook, mcp, statusline and demo, which import little of the command line."""
+"""Commands hook, mcp, statusline and demo, which need little of the command line's code."""
 
 
 def hook() -> int:

@@ -1,4 +1,4 @@
-"""Commands recall, load, why, history and undo: ask the memory, and undo its changes."""
+"""Commands recall, load, why, history and undo: query the memory, and undo its changes."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from memory_fabric.store.projects import file_states
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS, MAX_STATEMENT_CHARS, MAX_NAME_CHARS = 400, 120, 40
-# The beginning of an undo's description; the undo of an undo is shown as a redo.
+# The prefix of an undo's description; undoing such an undo is shown as a redo.
 UNDID = "undid: "
 INJECTION = "session agent channel at"
 FILE_STATES = {
@@ -83,7 +83,7 @@ def recall(
                 _show_explained(explained)
             return 0 if explained.answer.hits else 3
         answer = fabric.recall(text, **query)
-    # An unreadable memory file of the client is only a warning: the memory itself was searched.
+    # If only the client's own memory files are unreadable, a warning is enough.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
@@ -124,7 +124,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
     why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    # The id or name that the commands why, pin, forget and history accept for this hit.
+    # The id or name by which the commands why, pin, forget and history find this hit.
     source, _, reference = hit.id.partition(":")
     if facts.get("entityType") == "relation":
         reference = "—"
@@ -374,7 +374,7 @@ def undo(
 
 def _say_undone(described: Sequence[changes.Change], undone: Sequence[undoing.Undone]) -> None:
     undo_ids = [result.by for result in undone if result.by]
-    # At most this many changes of one step are listed; the other changes are only counted.
+    # If a step has more changes than this, only their number is printed.
     are_many = len(undo_ids) > 20
     if are_many:
         show.line(

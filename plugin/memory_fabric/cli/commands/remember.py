@@ -1,4 +1,4 @@
-"""Commands remember, edit, pin, merge and alias: store the user's statements, and change them."""
+"""Commands remember, edit, pin, merge and alias: store and change the user's statements."""
 
 import shlex
 import sys
@@ -23,7 +23,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line, without_controls
 
 MAX_TEXT_CHARS, MAX_WHAT_CHARS = 16 << 10, 400
-# The types of records that commands accept, with aliases.
+# The types of records that the commands accept, including aliases.
 RECORD_TYPES = (*STATED_TYPES, *models.TYPE_ALIASES)
 
 
@@ -74,7 +74,7 @@ def remember(
     )
     text, left_out = _cut(stated_text, "text")
     reason, _ = _cut(one_line(why), "reason")
-    # Two fields of the record: when it applies, and other words by which it can be found.
+    # Two optional fields: when the record applies, and other words to find it by.
     applies = redact(one_line(stated_first(when, first)))
     beside = {models.WHEN: applies, models.ALSO: redact(one_line(also))}
     stated = Record(
@@ -106,7 +106,7 @@ def remember(
             lesson = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
-        from memory_fabric.capture.remember import state  # imported late: needed for valid texts
+        from memory_fabric.capture.remember import state  # imported late: not for invalid input
 
         provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
         stored, is_new = state(memory, complete, provenance, replaced)
@@ -122,7 +122,7 @@ def remember(
 def _checked(
     kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
 ) -> tuple[str, str]:
-    """Return the record's type ('' to infer it) and scope. Raises BadInput if options conflict."""
+    """Return the record's type ('' if not given) and scope. Raises BadInput if options conflict."""
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")
@@ -147,13 +147,13 @@ def _checked(
 
 
 def _text(words: list[str] | None) -> str:
-    from memory_fabric.redaction.redact import says_only_secrets  # imported late
+    from memory_fabric.redaction.redact import says_only_secrets  # not needed for --help
 
     text = " ".join(words or ())
     if text.strip() == show.STREAM:
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
     text = one_line(without_controls(text))
-    # A text without a letter or digit could never be found.
+    # No search could find a text without letters and digits.
     if not any(map(str.isalnum, text)):
         remedy = 'Give a text: remember "We chose X because Y".'
         raise BadInput("text", "The text is empty.", remedy=remedy)
@@ -164,7 +164,7 @@ def _text(words: list[str] | None) -> str:
 
 
 def _cut(text: str, name: str) -> tuple[str, int]:
-    """Shorten a long text with a warning; return the text and the number of characters cut off."""
+    """Shorten a long text and print a warning; return the text and the number of characters cut."""
     shortened = cut(text, MAX_TEXT_CHARS)
     left_out = len(text) - len(shortened.removesuffix("…")) if shortened != text else 0
     if left_out:
@@ -195,7 +195,7 @@ def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
-    # Redact before extracting entities, because a secret may not be recognised out of context.
+    # Redact before entities are extracted: out of context, a secret may not be recognised.
     text, why = redact(stated.what), redact(stated.why)
     record = capturing.stated(memory, text, type=stated.type, why=why)
     outcome = stated.outcome if stated.outcome != "neutral" else record.outcome
@@ -205,7 +205,7 @@ def _completed(memory: Memory, stated: Record) -> Record:
 def _confirm(
     memory: Memory, stored: Record, repeated: bool, left_out: int, lacks_lesson: bool, as_json: bool
 ) -> None:
-    """Print what was stored, and facts about it that the user should know."""
+    """Print what was stored, how it relates to other memories, and what is missing."""
     rows = graph_rows(memory, stored, repeated=repeated)
     tiers = resolve.tiers_holding(memory, stored.id)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
@@ -238,7 +238,7 @@ def _confirm(
     _show_facts(stored, tiers, replaced, *own, ("domain", stored.domain), ("scope", scope))
     show.lines(map(contradiction.as_line, opposite), "yellow")
     quoted = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
-    # Include the record's scope and domain in these commands unless they are the defaults.
+    # The suggested commands include the scope and the domain unless they are the defaults.
     place = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place += f" --domain {stored.domain}" if stored.domain != "general" else ""
     choices = (r for r in opposite if contradiction.is_choice_against(stored, r))

@@ -1,4 +1,4 @@
-"""Commands candidates, review, stale and prune: memories that wait for a decision or are old."""
+"""Commands candidates, review, stale and prune: memories that need a decision or are outdated."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ NOTHING = (
     "not note, waits here until you keep or drop it."
 )
 MAX_TEXT_CHARS = 160
-# For each kind of review item: its name, and the commands with which the user decides.
+# The name of each kind of review item, and the commands by which the user decides on it.
 TWO = "edit ID --instead-of ID, or review --holds ID"
 BROUGHT_BY = "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}"
 WITH_RULE = "review --holds ID, so that it binds, edit ID --when, or forget ID"
@@ -35,7 +35,7 @@ KINDS = {
     reviewing.SHARED: ("shared memory", BROUGHT_BY),
 }
 Done = tuple[str, models.Record]
-# How many memories are listed and how many are pruned by default.
+# By default, how many memories are listed and how many are pruned.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
 TYPES = sorted(models.RECORD_TYPES | models.ENTITY_TYPES | models.TYPE_ALIASES.keys())
@@ -67,7 +67,7 @@ def candidates(
     names = dict.fromkeys((*keep, *drop))
     with environment.open_memory(step=step) as memory:
         if names:
-            from memory_fabric.capture.edit import decision  # imported late: not needed to list
+            from memory_fabric.capture.edit import decision  # imported late: not needed for lists
 
             memory.batch, by = step or new_id(), environment.provenance()
             changes = [decision(memory, name, by, keep=name in keep) for name in names]

@@ -1,4 +1,4 @@
-"""Command rules: list the bound rules, test a call against them, and set what they do."""
+"""Command rules: list bound rules, test a tool call against them, and set their effects."""
 
 import os
 from typing import Any, Literal
@@ -137,7 +137,7 @@ def _change(action: str, name: str, as_json: bool) -> int:
         remedy = "memory-fabric rules lists the ids."
         raise BadInput("rules", f"rules {action} needs an id.", remedy=remedy)
     environment.require_user(f"rules {action} {name}", "how a rule binds")
-    from memory_fabric.capture import edit as editing  # imported late: not needed to list rules
+    from memory_fabric.capture import edit as editing  # imported late: not needed for lists
 
     with environment.open_memory() as whole:
         memory, by = visible_to_process(whole), environment.provenance()

@@ -1,4 +1,4 @@
-"""Commands serve and viz: serve a folder's or team's memory over HTTP, or show it as a page."""
+"""Commands serve and viz: serve the memory of a folder or team over HTTP, or show it as a page."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from memory_fabric.sharing.team import driver
 from memory_fabric.store.forget import saved_pages
 
 MAKE_TEAM_KEY = "serve --team DSN --new-key NAME --member MEMBER"
-# The extra that `serve` needs, packages that prove it is installed, and its size in megabytes.
+# The extra that `serve` needs, the packages to check for it, and its size in megabytes.
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 34
 PAGE, MERMAID, JSON = "page", "mermaid", "json"
 
@@ -93,7 +93,7 @@ def serve(
         text = "--read, --space, --member, --domain and --insecure need --team."
         raise BadInput("--team", text, remedy="Use serve --team DSN.")
     if is_about_keys:
-        from memory_fabric.servers.http import keys as stored  # imported late
+        from memory_fabric.servers.http import keys as stored  # only for keys
 
         make, drop = partial(stored.make, settings.home, name), partial(stored.drop, settings.home)
         keys = [f"{key.name}  {key.created_at}" for key in stored.kept(settings.home)]
@@ -105,7 +105,7 @@ def serve(
     server = Server(settings, workers=workers, **place)
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     if opens and show.can_open_page():
-        # In a thread, because with some browsers the call returns only when they are closed.
+        # Some browsers make this call wait until they are closed, so it runs in a thread.
         Thread(target=show.open_page, args=(server.address_for_once(),), daemon=True).start()
     elif opens:
         show.warn("no browser is available here; open the address above in one.")
@@ -134,7 +134,7 @@ def _run(server: Any) -> int:
             "other machines can reach this address, and everything is sent unencrypted, "
             "including keys: put TLS in front of it (docs/http.md)."
         )
-    os.environ["PYTHONSAFEPATH"] = "1"  # workers must not import files of this folder
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers must not import from this folder
     server.run()
     return 0
 
@@ -146,7 +146,7 @@ def _about_keys(
     keys: Sequence[str],
     how: str,
 ) -> int:
-    """Create a key, delete the key `dropped`, or list the keys; `how` is the command for a key."""
+    """Create a key, delete the key `dropped`, or list all keys; `how` is a command to make one."""
     if make:
         show.line(make())
         show.warn("this key is shown only once; only its hash is stored.")

@@ -1,4 +1,4 @@
-"""Command setup: hooks without the plugin, the MCP server, a link on the PATH."""
+"""Command setup: install hooks without the plugin, the MCP server, and a link on the PATH."""
 
 import difflib
 import os
@@ -103,7 +103,7 @@ def setup(
         try:
             if servers and mcp is not False:
                 changes.append(set_up.with_hooks(settings.home, servers, root, {}, has_server=True))
-        except BadInput:  # Another server has this name.
+        except BadInput:  # another server has the name "memory"
             if mcp:
                 raise
         if mcp is not False and len(changes) == 1:
@@ -119,7 +119,7 @@ def removals(settings: Settings, root: str) -> list[set_up.Change]:
     own, _ = _files(settings)
     if set_up.may_hold_hooks(own):
         kinds.setdefault(own, set_up.HOOKS)
-    files = {os.path.realpath(path): path for path in kinds}  # one change per real file
+    files = {os.path.realpath(path): path for path in kinds}  # two paths may lead to one file
     return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
@@ -145,13 +145,13 @@ def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
     """Raise BadInput, unless `force`, if the plugin is enabled or `root` is the client's copy."""
-    paths = [path]  # settings files that the client reads together
+    paths = [path]  # all settings files that apply here
     if place in ("project", "local"):
         paths = [_files(settings, "project")[0], _files(settings, "local")[0]]
     paths.insert(0, _files(settings)[0])
     layers = [client_settings.Layer("", file, read_json(file)) for file in paths]
     enabled = [file for is_on, file in client_settings.plugins(layers).values() if is_on]
-    if enabled and not force and os.name == "posix":  # on Windows the plugin's hooks do not run
+    if enabled and not force and os.name == "posix":  # on Windows, the plugin's hooks do not run
         text = f"{enabled[-1]} enables the plugin: every hook would run twice."
         remedy = "Uninstall the plugin (memory-fabric uninstall says how), or use --force."
         raise BadInput("setup", text, remedy=remedy)
@@ -166,7 +166,7 @@ def _is_clients_copy(settings: Settings, root: str) -> bool:
 
 
 def _files(settings: Settings, place: Place | None = None, file: str = "") -> tuple[str, str]:
-    """Return the client's files of settings and MCP servers for a place; '' if unknown."""
+    """Return the client's settings file and its file of MCP servers ('' if unknown) for a place."""
     project = identity.worktree_of(os.path.abspath(settings.project_dir))
     if place == "project":
         return os.path.join(project, ".claude", "settings.json"), os.path.join(project, ".mcp.json")
@@ -174,7 +174,7 @@ def _files(settings: Settings, place: Place | None = None, file: str = "") -> tu
         return os.path.join(project, ".claude", "settings.local.json"), ""
     if file:
         return os.path.abspath(file), ""
-    # Without this variable, Claude Code stores the file next to its configuration folder.
+    # If the variable is not set, Claude Code stores this file beside its configuration folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     own = os.path.join(settings.config_dir, "settings.json")

@@ -1,4 +1,4 @@
-"""Command share: share the project's records by git; and what a branch changes in them."""
+"""Command share: share the project's records by git, or report a branch's changes to them."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from memory_fabric.store.tiers import sync
 from memory_fabric.text import cut, many, one_line
 
 GIT_S = 30
-# Base branches that are tried in this order if the user does not specify one.
+# Base branches to try, in this order, if the user does not specify one.
 BASES = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
 MAX_TEXT_CHARS, MAX_FILES = 300, 3
 
@@ -224,7 +224,7 @@ def report_as_json(part: Any) -> Any:
 
 
 def _git(project: Project, *words: str) -> bytes:
-    """Return the output of git; b"" if it fails. No program of the repository's settings is run."""
+    """Return git's output, b"" if it fails. Programs in the repository's settings do not run."""
     command = ["git", "-c", "core.fsmonitor=false", *words]
     root = project.root
     try:
@@ -235,7 +235,7 @@ def _git(project: Project, *words: str) -> bytes:
 
 
 def _records(content: bytes) -> tuple[dict[str, Record], int]:
-    """Return the records of a shared file by id, and how many of its lines cannot be parsed."""
+    """Return the records in a shared file by id, and the number of lines that cannot be parsed."""
     claims, unreadable = claims_read.claims_in(content)
     found = {c.id: records.from_object(claims_read.record_of(c)) for c in claims if c.record}
     return found, unreadable
@@ -249,6 +249,6 @@ def _said(record: Record) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape another author's text for Markdown, and keep its @names from notifying anyone."""
+    """Escape another author's text for Markdown, and break @names so that they notify nobody."""
     short = cut(one_line(text), MAX_TEXT_CHARS).replace("@", "@ ")
     return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", short)

@@ -1,4 +1,4 @@
-"""Commands status, doctor and worth: the memory's state, what it depends on, and its use."""
+"""Commands status, doctor and worth: the memory's state, its requirements, and its use."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ from memory_fabric.text import many
 
 TIER_STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 READ = {True: "verified now", False: "unreadable", None: "verified when it was made"}
-# For each state its style, its symbol, also for encodings without it, and a word for its count.
+# For each state: its style, its symbol, the symbol as plain ASCII, and a word for its count.
 LOOKS = {
     OK: ("green", "✓", "+", "fine"),
     WARNING: ("yellow", "!", "!", "to look at"),
@@ -154,7 +154,7 @@ def doctor(
             for finding in checks.findings(check, inputs)
         ]
         if proof:
-            # imported late: only --prove starts processes
+            # only --prove starts processes
             from memory_fabric.health.sandbox import prove
 
             if not inputs.settings.plugin_root:

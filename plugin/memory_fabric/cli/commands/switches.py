@@ -1,4 +1,4 @@
-"""Commands off, on, semantic and completion: switch recall, capture and search by meaning."""
+"""Commands off, on, semantic and completion: switch recall, capture and semantic search."""
 
 from typing import Literal
 

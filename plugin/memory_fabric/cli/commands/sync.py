@@ -1,4 +1,4 @@
-"""Command sync: process waiting changes, and exchange memories with the user's other machines."""
+"""Command sync: process waiting changes, and synchronise with the user's other machines."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
 from memory_fabric.text import many
 
-# Seconds to wait for another process's exchange; only reading a whole log takes longer.
+# Seconds to wait for another process that exchanges memories; only reading a whole log is longer.
 WAIT_S = 30.0
 NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL begins that."
 
@@ -96,7 +96,7 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
     prepare(memory.settings, driver.SYNC, quiet=as_json)
-    from memory_fabric.sharing.remote import joining  # imported late: just installed
+    from memory_fabric.sharing.remote import joining  # imported late: it was just installed
 
     joined = joining.join(memory, url or known, space, lambda: asked_words(words))
     results = exchanged(memory, joined.made, quiet=as_json)

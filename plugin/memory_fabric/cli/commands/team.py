@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memory_fabric.sharing.team.sync import Result
 
 MAX_TEXT_CHARS = 100
-# Fields that are copied from an adopted record; its quotation and origin are not.
+# Fields that are copied when a record is adopted; its quotation and origin are not copied.
 _ADOPTED = "type what why alternatives constraints tradeoffs entities outcome category domain"
 _RELEASED = f"source <> ? AND instr(body, '\"{RELEASED}\"') > 0"
 _DSN = argument("DSN  As postgresql://ROLE@HOST/DATABASE, without a password.")
@@ -393,8 +393,8 @@ def _marked(
 ) -> list[Result]:
     """Set a mark in the evidence of records, or remove it if `undo`; then exchange memories.
 
-    `undo` also erases the marked texts that were sent to the log. With `every`, it erases those
-    that an earlier release sent, too.
+    `undo` also erases from the log the texts that were sent because of the mark. With `every`, it
+    also erases those sent by an earlier release.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
@@ -416,7 +416,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory; in a client's shell, refuse an action named `for_the_user`."""
+    """Open this folder's memory; refuse the action `for_the_user` in a shell of a client."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -456,7 +456,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return the project's link; load its driver if `reach`. Raises NotFound, DriverMissing."""
+    """Return the project's link; if `reach`, load its driver. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."

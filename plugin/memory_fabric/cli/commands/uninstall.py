@@ -1,4 +1,4 @@
-"""Command uninstall: revert setup, and remove memory's home, its lines and folders if asked."""
+"""Command uninstall: revert setup and, if asked, delete the home, notes and projects' folders."""
 
 import os
 import shutil
@@ -25,12 +25,12 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.projects.registry_file import REGISTRY
 from memory_fabric.store.tiers import file_locations, memory_md
 
-# The home is deleted as a whole, so it must contain one of these files. A folder `projects` is not
-# sufficient, because other programs' folders may have one.
+# The home is deleted as a whole, but only if it contains one of these files. A folder `projects` is
+# not sufficient, because other programs' folders may also contain one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Our files in a project's folder (not for git); each may have a lock file and temporary files.
+# Our files in a project's folder, except those for git; each may have a lock and temporary files.
 OUR_NAMES, BESIDE = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED), (".lock", ".tmp")
-# Our files for git; they are removed only if they contain exactly one of these texts.
+# Our files for git; a file is removed only if its content is exactly one of these texts.
 OUR_TEXTS = {
     location.IGNORE: (location.HIDDEN, location.VISIBLE),
     location.ATTRIBUTES: (location.UNION_MERGE,),
@@ -50,13 +50,13 @@ class Belongings(NamedTuple):
     folders: tuple[str, ...]
 
     def only(self, home: bool, notes: bool, folders: bool) -> "Belongings":
-        """Return these parts of the belongings."""
+        """Return the selected parts of the belongings."""
         own_notes, own_folders = self.notes if notes else (), self.folders if folders else ()
         return Belongings(self.home if home else "", own_notes, own_folders)
 
     @property
     def lines(self) -> list[str]:
-        """A line for each part."""
+        """A line of text for each path that can be removed."""
         notes = [f"lines in {note.path}" for note in self.notes]
         return [line for line in (self.home, *self.folders, *notes) if line]
 
@@ -129,7 +129,7 @@ def uninstall(
 
 
 def _belongings(settings: Settings) -> Belongings:
-    """Return everything that memory-fabric has written; `home` is '' if it does not exist."""
+    """Return all that memory-fabric has written; `home` is '' if the folder does not exist."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
     folders = (os.path.join(root, LOCAL_FOLDER) for root in roots)
     notes = [memory_md.locate(settings.config_dir, root) for root in roots]
@@ -142,7 +142,7 @@ def _belongings(settings: Settings) -> Belongings:
 
 
 def _check_home(path: str, within: str) -> None:
-    """Raise BadInput if `path` is not memory-fabric's home, or if the folder `within` is in it."""
+    """Raise BadInput if `path` is not a home of memory-fabric, or if `within` is a folder in it."""
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
         text = f"{path} holds {within}, not only memory; nothing was changed."
@@ -156,7 +156,7 @@ def _check_home(path: str, within: str) -> None:
 def _carry_out(
     settings: Settings, changes: Sequence[Change], links: Sequence[str], gone: Belongings
 ) -> list[str]:
-    """Apply the changes, and delete the links and `gone`, the home last; return the errors."""
+    """Apply the changes; delete the links and then `gone`, its home last. Return the errors."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

@@ -1,4 +1,4 @@
-"""Commands check, repair, backup and queue: look after stored data and the queue of texts."""
+"""Commands check, repair, backup and queue: maintain stored data and the queue of texts."""
 
 import os
 import time
@@ -173,7 +173,7 @@ def queue(
     if action in ("retry", "drop") and bool(ids) == everything:
         raise BadInput("ID", f"{action} needs either ids or --all.")
     if action == "work":
-        from memory_fabric.ingest import worker as queue_worker  # imported late: only for `work`
+        from memory_fabric.ingest import worker as queue_worker  # imported late: `work` only
 
         tally = queue_worker.serve(environment.settings(), worker, once=once, parent=parent)
         if as_json:
@@ -227,7 +227,7 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     ingest = ingest_queue.ingest_of(memory, text.id)
     if ingest is None:
         raise NotFound(text.id, f"{text.id} was dropped meanwhile.")
-    # Redact again, because rules of redaction may have been added since the text was stored.
+    # Redact again, because the user may have added redaction rules since the text was stored.
     summary = without_secrets(ingest.session_summary)
     decisions = tuple(map(without_secrets, ingest.key_decisions))
     ingest = ingest._replace(session_summary=summary, key_decisions=decisions)

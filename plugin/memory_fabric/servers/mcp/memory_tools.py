@@ -149,8 +149,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the type in either of two fields, or ''. Raises BadInput if unknown or contradictory.
-    """
+    """Return the type in either of two fields, or ''. Raises BadInput if unknown or ambiguous."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:
@@ -280,9 +279,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Preview what would be forgotten, and return a code; called with the code, forget exactly
-    that.
-    """
+    """Without a code, preview what would be forgotten and return a code; with it, forget that."""
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)

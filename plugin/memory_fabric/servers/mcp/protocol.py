@@ -77,9 +77,8 @@ DISCOVERY = {
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault if the parameters of a method are invalid. A null parameter counts as absent,
-    also in the filter of `subscriptions/listen`; only `arguments`, as in the reference server, does
-    not.
+    """Raise Fault if a method's parameters are invalid. Null counts as absent, also in the filter
+    of `subscriptions/listen`; only `arguments` must not be null (as in the reference server).
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")

@@ -50,8 +50,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """Add observations; return new ones by entity. An unknown entity is an error (MEM-03, MEM-04).
-    """
+    """Add observations; return the new ones. An unknown entity is an error (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
     pairs = ((o["entityName"], o["contents"]) for o in arguments["observations"])
     requested = [{"entityName": name, "addedObservations": texts} for name, texts in pairs]
