@@ -1,1 +1,1 @@
-"""The health of memory: the state of its tiers, and the checks, repairs and proof of `doctor`."""
+"""The health of the memory: its tiers' states, and the checks, repairs and proof of `doctor`."""

@@ -1,4 +1,4 @@
-"""The input and the result of a health check, and functions that format times for people."""
+"""The input and result of a health check, and functions that format times for people."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The input of all health checks; `events` are the hook events that memory handles."""
+    """The input of all health checks; `events` are the hook events that the plugin handles."""
 
     settings: Settings
     layers: list[Layer]
@@ -33,14 +33,14 @@ class Sight(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """The result of a health check: its state, a sentence, and a remedy unless the state is OK."""
+    """The result of a health check: its state, a sentence and, unless the state is OK, a remedy."""
 
     state: str
     told: str
     remedy: str = ""
     fixable: bool = False  # True if `doctor --fix` can repair it
-    details: tuple[str, ...] = ()  # further lines to print
-    mended: tuple[str, ...] = ()  # descriptions of repairs that were made
+    details: tuple[str, ...] = ()  # additional lines to print
+    mended: tuple[str, ...] = ()  # descriptions of the repairs made
     name: str = ""
     area: str = ""
 
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
         return fields | {name: lines for name, lines in more.items() if lines}
 
 
-# Functions that create a finding in the state OK, WARNING or FAULT.
+# Functions that create a Finding with the state OK, WARNING or FAULT.
 fine, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 
@@ -63,7 +63,7 @@ def when(timestamp: str) -> str:
 
 
 def ago(at: str, now_s: float) -> str:
-    """Format the age of an ISO time, for example `40 s ago`; a damaged time is shown unchanged."""
+    """Format the age of an ISO time, like `40 s ago`; a damaged time is returned unchanged."""
     try:
         return f"{span(now_s - datetime.fromisoformat(at).timestamp())} ago"
     except ValueError:
@@ -71,7 +71,7 @@ def ago(at: str, now_s: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Format a duration in its largest unit, for example 40 s, 12 min, 3 h or 5 days."""
+    """Format a duration in its largest unit, such as 40 s, 12 min, 3 h or 5 days."""
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds / size:.0f} {unit}"

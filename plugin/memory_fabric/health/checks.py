@@ -1,4 +1,4 @@
-"""Table of all health checks and their repairs, in the order in which they are displayed."""
+"""The table of all health checks with their repairs, in the order in which they are displayed."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A health check: area, default name of its findings, function, and repair, if there is one."""
+    """A health check: area, default name of its findings, function, and an optional repair."""
 
     area: str
     name: str
@@ -61,10 +61,10 @@ DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Repair what can be repaired safely; return, by the finding's name, what each repair did."""
+    """Make all safe repairs that findings call for; return, by finding, what each repair did."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
-    # Run all checks first, because a repair could change the findings of later checks.
+    # Run all checks before the first repair, because a repair could change later findings.
     looked = [(check, finding) for check in CHECKS for finding in findings(check, sight)]
     for check, finding in looked:
         if check.mend is None or finding.state == OK or not finding.fixable or check.mend in tried:
@@ -78,7 +78,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def findings(check: Check, sight: Sight) -> list[Finding]:
-    """Return the findings of a health check, or a fault if the check itself raises an error."""
+    """Run a health check and return its findings; if the check raises an error, that is a fault."""
     try:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)

@@ -1,6 +1,6 @@
 """Receipts: evidence in the client's transcripts that injected memories reached the model.
 
-The client stores a hook's text as an attachment (measured). Only the end of a long file is read.
+The client stores a hook's text as an attachment (observed). Only the end of a long file is read.
 """
 
 import os
@@ -23,7 +23,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 MAX_FILES, DAYS = 20, 14
 MAX_AGE_S = DAYS * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Beginnings of lines that log the client's requests: much of a file, but no conversation.
+# Prefixes of lines that log the client's requests; these lines can be large, and are skipped.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 PROMPT = "UserPromptSubmit"
 SHOWN_RECEIPTS, SHOWN_IDS = 5, 6
@@ -43,7 +43,7 @@ UNKNOWN_MARK = (
 
 
 class Receipt(NamedTuple):
-    """A memory block in a transcript: its time, its event, and its memories' short ids or names."""
+    """A memory block in a transcript: its time, its event, and the short ids or names in it."""
 
     at: str
     event: str
@@ -63,7 +63,7 @@ class Dialogue(NamedTuple):
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[str]:
-    """Return the transcripts of the last days in these folders, newest first, at most MAX_FILES."""
+    """Return at most MAX_FILES transcripts of the last DAYS in these folders, newest first."""
     young = []
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         for name in (name for name in names_in(folder) if name.endswith(".jsonl")):
@@ -71,19 +71,19 @@ def files_of(folders: Iterable[str], now_s: float) -> list[str]:
             try:
                 changed_s = os.path.getmtime(path)
             except OSError:
-                continue  # deleted meanwhile, or a broken link
+                continue  # deleted in the meantime, or a broken link
             if now_s - changed_s <= MAX_AGE_S and os.path.isfile(path):
                 young.append((changed_s, path))
     return [path for _, path in sorted(young, reverse=True)[:MAX_FILES]]
 
 
 def folder_of(config_dir: str, path: str) -> str:
-    """Return the client's transcript folder for sessions that were started in the folder `path`."""
+    """Return the client's folder for transcripts of sessions that start in the folder `path`."""
     return os.path.join(config_dir, "projects", memory_md.slug_of(path))
 
 
 def read(paths: Iterable[str]) -> list[Dialogue]:
-    """Return the conversations in these files within the size limits; skip unreadable files."""
+    """Return the conversations in these files, within the size limits; skip unreadable files."""
     left, dialogues = MAX_BYTES, []
     for path in paths:
         most = min(MAX_BYTES_OF_FILE, left)
@@ -92,7 +92,7 @@ def read(paths: Iterable[str]) -> list[Dialogue]:
             session = os.path.basename(path).removesuffix(".jsonl")
             dialogues.append(dialogue(session, entries(path, most), whole=size <= most))
         except OSError:
-            continue  # deleted meanwhile or unreadable, so it proves nothing
+            continue  # deleted or unreadable, so it proves nothing
         left -= min(size, most)
     return dialogues
 
@@ -108,17 +108,17 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(MAX_LINE_BYTES):
             is_whole = not is_inside and line.endswith(b"\n")
             is_inside = not line.endswith(b"\n")
-            # Every entry of a conversation has a type.
+            # Every entry of a conversation has a field "type".
             if not is_whole or b'"type"' not in line or line.startswith(BOOKKEEPING):
                 continue
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # The line is incomplete or was not written by the client.
+                continue  # the line is incomplete or not the client's
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
-    """Build the conversation from the entries of its transcript."""
+    """Build a conversation from the entries of its transcript."""
     prompts: list[str] = []
     receipts: list[Receipt] = []
     first_at = answered_at = folder = ""
@@ -151,10 +151,10 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 def lost(
     ledger: Iterable[tuple[str, str, str, str]], dialogues: Iterable[Dialogue]
 ) -> tuple[int, list[str]]:
-    """Return how many hook runs should have receipts, and a line for each run that has none.
+    """Return the number of hook runs that should have receipts, and a line for each without one.
 
-    The rows of the ledger are (session, memory, channel, time). Only injections that came before an
-    answer in a transcript count, since others may have been cancelled.
+    The rows of `ledger` are (session, memory, channel, time). An injection counts only if an answer
+    follows in the transcript, because its prompt may have been cancelled.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     runs: dict[tuple[str, str, str], list[str]] = {}
@@ -162,30 +162,30 @@ def lost(
         shown = by_session.get(session)
         if shown is None or at >= shown.answered_at or not (shown.whole or at > shown.first_at):
             continue
-        # Only these channels appear in the transcript of the main conversation.
+        # Other channels do not appear in the transcript of the main conversation.
         if channel in ("session", "prompt", "compact"):
-            # A block shows the short id of a record, and the name of an entity.
+            # A block contains the short id of a record, or the name of an entity.
             source, _, name = memory.partition(":")
             name = name.rpartition("#")[0] or name if source == "graph" else short_id(name)
             runs.setdefault((at, session, channel), []).append(name)
     lines = []
     for (at, session, _), names in sorted(runs.items()):
         shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
-        # A block shows a relation by the name of its first entity, and cuts long names.
+        # A block shows a relation under its first entity's name, and cuts long names ("…").
         beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
-        # One memory is enough evidence, because a hook's text arrives whole or not at all.
+        # One of the memories is sufficient evidence: a hook's text arrives whole or not at all.
         if not any(name.startswith(beginnings) for name in names):
             lines.append(f"{when(at)}, session {session[:8]}: {first_of(names, SHOWN_IDS)}")
     return len(runs), lines
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the newest transcript: the client's version, and how it shows who wrote a prompt."""
+    """Check in the newest transcript the client's version, and its marks of who wrote a prompt."""
     for path in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(path, 256 << 10))
         except OSError:
-            continue  # deleted meanwhile, or unreadable
+            continue  # deleted in the meantime, or unreadable
         versions = [text_in(e, "version") for e in last if e.get("isSidechain") is not True]
         if version := next(filter(None, reversed(versions)), ""):
             strange = sorted({mark for mark in map(unknown_mark, last) if mark})
@@ -195,10 +195,10 @@ def client_version(sight: Sight) -> Finding:
 
 
 def checks(sight: Sight) -> Iterator[Finding]:
-    """Check recent transcripts for injected memories; a lack of transcripts is not a fault."""
+    """Check recent transcripts for injected memories; without transcripts, report no fault."""
     databases = sight.memory.databases()
     sessions = trace.sessions(databases)
-    # Keep this project's conversations only: other projects may use the same transcript folder.
+    # Use only this project's conversations: other projects may share the transcript folder.
     places = tuple(os.path.join(place, "") for place in _places(sight))
     dialogues = [
         d
@@ -213,7 +213,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # Leave out the request for notes, which the ledger also lists but which is not a memory.
+    # Exclude the request for notes, which is in the ledger although it is not a memory.
     expected, missing = lost((row for row in rows if row[1] != protocol.ID), dialogues)
     times = many(expected, "time")
     finding = fine(f"the transcripts show everything in the ledger: {times}")
@@ -259,8 +259,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # A session should show that hooks ran if it began after the first hook run, or else after the
-    # installation of the plugin, or else after the last change of the settings.
+    # Hooks should have run in a session that began after the first known hook run. If none is
+    # known, the plugin's installation or else the last change of the settings is used instead.
     first, _ = trace.span(sight.memory.databases())
     entries = client_settings.installed(sight.settings.config_dir).values()
     times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)

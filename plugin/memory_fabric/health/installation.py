@@ -22,13 +22,13 @@ FROM_A_CLONE = (
     f'In a clone: scripts/package dist/memory-fabric, then {MARKETPLACE} "$PWD/dist/memory-fabric"'
 )
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
-# The release of Claude Code that docs/hooks.md describes; older ones often behave differently.
+# The release of Claude Code that docs/hooks.md describes; older releases often differ.
 TESTED_VERSION = (2, 1, 329)
-# The MCP server's name in .mcp.json, and the prefix that its tools have in the plugin.
+# The MCP server's name in .mcp.json, and the prefix of its tools' names within the plugin.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
-# A script that tests an interpreter, as hooks/find-python.sh does.
+# A script that tests an interpreter in the same way as hooks/find-python.sh.
 PROBE = f"""
 import sys
 if sys.version_info < (3, 11):
@@ -41,7 +41,7 @@ AGAIN = f"Install the plugin again: {INSTALL}."
 
 
 def python(_sight: Sight) -> Finding:
-    """Check the Python that runs this command, and that its SQLite has full-text search."""
+    """Check the Python of this process, and that its SQLite supports full-text search."""
     version = ".".join(map(str, sys.version_info[:3]))
     text = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
     connection = sqlite3.connect(":memory:")
@@ -55,7 +55,7 @@ def python(_sight: Sight) -> Finding:
 
 
 def interpreter(sight: Sight) -> Finding:
-    """Check that the hooks' Python exists, is recent enough, and has full-text search."""
+    """Check that the hooks' Python exists, is recent enough, and supports full-text search."""
     path = installer.remembered_file(sight.settings.data_dir)
     remembered = (read_text(path) or "").strip() if path else ""
     if not remembered:
@@ -78,7 +78,7 @@ def interpreter(sight: Sight) -> Finding:
 
 
 def forget_interpreter(sight: Sight) -> list[str]:
-    """Delete the saved path of the hooks' Python, so that the next hook looks for another."""
+    """Delete the saved path of the hooks' Python, so that the next hook searches for one."""
     path = installer.remembered_file(sight.settings.data_dir)
     filesystem.delete([path])
     return [f"{path} named an interpreter that is gone, and was deleted"]
@@ -102,7 +102,7 @@ def packages(sight: Sight) -> Finding:
 
 
 def install_packages(sight: Sight) -> list[str]:
-    """Restart the installation of packages; it first deletes any unfinished installation."""
+    """Restart the installation of packages, which first deletes any unfinished installation."""
     if installer.start_again(sight.settings.data_dir, sight.settings.plugin_root):
         return ["the installation of the packages was started again, in the background"]
     return []
@@ -124,7 +124,7 @@ def plugin_files(sight: Sight) -> Finding:
 
 
 def semantic(sight: Sight) -> Finding:
-    """Check the optional packages for search by meaning; recall also works without them."""
+    """Check the optional packages for semantic search; recall also works without them."""
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
@@ -143,7 +143,7 @@ def settings_files(sight: Sight) -> Finding:
 
 
 def hooks(sight: Sight) -> Finding:
-    """Check that the hooks are configured exactly once, by the plugin or by hand."""
+    """Check that the hooks are configured exactly once, either by the plugin or by hand."""
     plugins, by_hand = settings.plugins(sight.layers), settings.hooks_by_hand(sight.layers)
     enabled = _enabled(sight)
     files = ", ".join(dict.fromkeys(hook.path for hook in by_hand))
@@ -156,7 +156,7 @@ def hooks(sight: Sight) -> Finding:
     commands: dict[str, set[str]] = {}
     for hook in by_hand:
         commands.setdefault(hook.event, set()).add(hook.command)
-    # According to measurements, the client runs identical commands of an event only once.
+    # The client runs identical commands for an event only once (as measured).
     doubled = [event for event, different in commands.items() if len(different) > 1]
     if doubled:
         text = f"by hand in two ways, so they run twice: {', '.join(doubled)}"
@@ -195,7 +195,7 @@ def plugin_folder(sight: Sight) -> Finding:
 
 
 def hook_events(sight: Sight) -> Finding:
-    """Check that hooks in settings files cover all events; the plugin's hooks are in hooks.json."""
+    """Check that the hooks in settings files, if there are any, cover all events."""
     by_hand = settings.hooks_by_hand(sight.layers)
     missing = [event for event in sight.events if event not in {hook.event for hook in by_hand}]
     if by_hand and missing:
@@ -215,7 +215,7 @@ def hooks_allowed(sight: Sight) -> Finding:
 
 
 def servers(sight: Sight) -> Finding:
-    """Check that the MCP server is configured only once and that no other has its name."""
+    """Check that the MCP server is configured only once, and that no other server has its name."""
     enabled = [s for s in settings.servers(sight.settings, sight.layers) if s.enabled]
     strangers = [s for s in enabled if s.name == SERVER and not s.ours]
     if strangers:
@@ -238,7 +238,7 @@ def servers(sight: Sight) -> Finding:
 
 
 def permission_rules(sight: Sight) -> Finding:
-    """Check for permission rules that deny this plugin's tools, or name an old server's tools."""
+    """Check for permission rules that deny this plugin's tools, or that refer to an old server."""
     ours = (OUR_TOOLS.removesuffix("__"), "Bash(memory-fabric")
     denied = [rule for rule in settings.rules(sight.layers, "deny") if rule[0].startswith(ours)]
     if denied:
@@ -276,7 +276,7 @@ def variables(sight: Sight) -> Finding:
 
 
 def version_check(version: str) -> Finding:
-    """Check that the client's version, read from a transcript, is not older than the tested one."""
+    """Check that the client's version is at least the tested one; it comes from a transcript."""
     parts = version.split("-")[0].split(".")
     if version and tuple(int(part) for part in parts if part.isdigit()) < TESTED_VERSION:
         tested = ".".join(map(str, TESTED_VERSION))

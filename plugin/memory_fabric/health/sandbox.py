@@ -1,4 +1,4 @@
-"""A sandbox that runs hooks as the client does, but with all files below one folder."""
+"""A sandbox in which hooks run as in the client, but with all their files below one folder."""
 
 import json
 import os
@@ -23,9 +23,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import counts
 from memory_fabric.store.upkeep import filesystem
 
-# A timeout in seconds that only a hanging hook exceeds.
+# Timeout in seconds, long enough for every hook that does not hang.
 GIVE_UP_S = 60
-# Environment variables that the sandbox inherits, to find programs and to switch memory off.
+# Environment variables that the sandbox inherits: to find programs, and to switch memory off.
 PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
@@ -39,7 +39,7 @@ REMEDY = "Run scripts/demo: it names the hook that fails."
 
 
 class HookResult(NamedTuple):
-    """The result of running one hook: exit code, output, errors and duration."""
+    """The result of a hook's run: exit code, output, errors and duration."""
 
     status: int
     output: str
@@ -48,7 +48,7 @@ class HookResult(NamedTuple):
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The JSON object that the hook printed; {} if it printed none."""
+        """The JSON object that the hook printed; {} if it printed no object."""
         return files.parsed(self.output) or {}
 
     @property
@@ -59,7 +59,7 @@ class HookResult(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """The message of the hook that the client shows to the user."""
+        """The hook's message for the user, which the client displays."""
         return str(self.reply.get("systemMessage", ""))
 
 
@@ -75,7 +75,7 @@ class Sandbox:
             os.makedirs(path)
         with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
             config.write(GIT_CONFIG.format(name=project_name))
-        # Use a real Python, because a version manager's shim may not find one with another HOME.
+        # The real interpreter: a version manager's shim might not find one with another HOME.
         python = getattr(sys, "_base_executable", "") or sys.executable
         self.environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self.environ |= {"HOME": self.home, "USER": "you", "MEMORY_FABRIC_PYTHON": python}
@@ -90,7 +90,7 @@ class Sandbox:
         command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
         event = {"session_id": session, "transcript_path": self.transcript(session)}
         event |= {"cwd": self.project, "hook_event_name": name, **fields}
-        # Like the client, write a message to the transcript before its hook, a prompt after it.
+        # Like the client, write an answer to the transcript before its hook runs, a prompt after.
         if message := fields.get("last_assistant_message"):
             self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()
@@ -134,7 +134,7 @@ class Sandbox:
         return read_settings(self.environ, {})
 
     def log(self) -> list[str]:
-        """Return the lines of the log that hooks write in this sandbox."""
+        """Return the lines that hooks in this sandbox have written to their log."""
         path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
         return (files.read_text(path) or "").splitlines()
 
@@ -147,7 +147,7 @@ class Sandbox:
 
 
 def prove(root: str) -> list[Finding]:
-    """Store, recall and purge a record in a temporary home. Raises OSError if no hook starts."""
+    """Check that a record can be stored, recalled and purged. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")
@@ -175,7 +175,7 @@ def prove(root: str) -> list[Finding]:
             )
             findings = [_finding(name, is_well, text, trace) for name, is_well, text in steps]
             findings.append(_served(sandbox, f"gull{canary[5:]}"))
-            # Purge the record: neither files nor new sessions may have it any more.
+            # After a purge, neither files nor new sessions may contain the record.
             process = _run(sandbox, "forget", ids[0] if ids else canary, "--purge", "--yes")
             answer = sandbox.hook("UserPromptSubmit", LAST, prompt=ASKED)
             with closing(Memory.open(sandbox.settings())) as memory:

@@ -15,13 +15,13 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# Indexes of larger databases are checked only by `check`, because reading them delays writers.
+# The indexes of a larger database are checked only by the command `check`: it delays writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 
 
 def home(sight: Sight) -> Finding:
-    """Check that memory's home is writable."""
+    """Check that the home of the memory is writable."""
     folder = filesystem.nearest(sight.settings.home)
     if os.access(folder, os.W_OK) and os.path.isdir(folder):
         return fine(sight.settings.home)
@@ -29,7 +29,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check the project of this folder, and that the registry agrees with the projects' files."""
+    """Check this folder's project, and that the registry agrees with the projects' own files."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -45,7 +45,7 @@ def identity(sight: Sight) -> Finding:
 
 
 def permissions(sight: Sight) -> Finding:
-    """Check that only the owner can read memory's files."""
+    """Check that no other user can read the memory's files."""
     paths = _private_paths(sight)
     foreign = filesystem.foreign(paths)
     if foreign:
@@ -59,13 +59,13 @@ def permissions(sight: Sight) -> Finding:
 
 
 def make_private(sight: Sight) -> list[str]:
-    """Remove other users' permissions from memory's files and folders."""
+    """Remove other users' permissions on the memory's files and folders."""
     changed = filesystem.make_private(_private_paths(sight))
     return [f"removed other users' rights on {first_of(changed, SHOWN)}"] if changed else []
 
 
 def _private_paths(sight: Sight) -> list[str]:
-    """Return memory's files and folders, except a project's folder that is shared by git."""
+    """Return the memory's files and folders, without project folders that are shared by git."""
     folders, project = [sight.settings.home], sight.memory.project
     if project and not location.is_on(sight.memory) and location.is_hidden(project):
         folders.append(project.local)
@@ -82,7 +82,7 @@ def disk(sight: Sight) -> Finding:
 
 
 def file_system(sight: Sight) -> Finding:
-    """Check that the home is not on a network file system, where SQLite cannot lock reliably."""
+    """Check that the home is not on a network file system, where SQLite's locks are unreliable."""
     kind = filesystem.file_system(sight.settings.home)
     if filesystem.is_shared(kind):
         remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
@@ -91,7 +91,7 @@ def file_system(sight: Sight) -> Finding:
 
 
 def leftovers(sight: Sight) -> Finding:
-    """Check for temporary files that were left by killed processes."""
+    """Check for temporary files that killed processes have left."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     if paths:
         remedy = "memory-fabric doctor --fix removes them."
@@ -100,7 +100,7 @@ def leftovers(sight: Sight) -> Finding:
 
 
 def delete_leftovers(sight: Sight) -> list[str]:
-    """Delete the temporary files that were left by killed processes."""
+    """Delete the temporary files that killed processes have left."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
     filesystem.delete(paths)
     return [f"removed half-written {path}" for path in paths]
@@ -115,7 +115,7 @@ def queue(sight: Sight) -> Finding:
 
 
 def update_tiers(sight: Sight) -> list[str]:
-    """Apply waiting changes, and bring the journals and MEMORY.md up to date with the graph."""
+    """Apply waiting changes, and update the journals and MEMORY.md from the graph."""
     memory = sight.memory
     if not memory.settings.writes:
         return []
@@ -128,7 +128,7 @@ def update_tiers(sight: Sight) -> list[str]:
 
 
 def indexes(sight: Sight) -> Finding:
-    """Check that the full-text indexes match the rows that they index."""
+    """Check that the full-text indexes match the indexed rows."""
     unfit, is_large = [], False
     for database in sight.memory.databases():
         if size_of(database.path) > MAX_INDEXED_BYTES:
@@ -144,7 +144,7 @@ def indexes(sight: Sight) -> Finding:
 
 
 def rebuild_indexes(sight: Sight) -> list[str]:
-    """Rebuild the full-text indexes that do not match the rows that they index."""
+    """Rebuild the full-text indexes that do not match the indexed rows."""
     return [
         f"rebuilt {table} in {database.path}"
         for database in sight.memory.databases()
@@ -166,7 +166,7 @@ def backups(sight: Sight) -> Finding:
         return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
     days = max(ages_s.values()) / 86400
     for path, age_s in ages_s.items():
-        # Seconds after which a backup is old; for large databases, LARGE_EVERY_S is added.
+        # A backup is old after a week; for a large database, after LARGE_EVERY_S more.
         if age_s > 7 * 24 * 3600 + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
             text = f"the newest is {days:.0f} days old"
             return warning(text, "memory-fabric backup makes a new one.")
@@ -174,14 +174,14 @@ def backups(sight: Sight) -> Finding:
 
 
 def tiers(sight: Sight) -> Iterator[Finding]:
-    """Check the three tiers, with the states that `memory-fabric status` shows."""
+    """Check the three tiers; the states are those that `memory-fabric status` shows."""
     for tier in health.tiers(sight.memory, sight.now_s):
         text = "; ".join(problem.reason for problem in tier.findings) or tier.where
         remedy = " ".join(problem.remedy for problem in tier.findings if problem.remedy)
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # Only a warning: the user may switch this tier off, because the others are complete.
+            # Only a warning: the other tiers are complete, so the user may switch this one off.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

@@ -1,4 +1,4 @@
-"""The state of the three tiers (BR-17): healthy, degraded or unavailable, why, and a remedy."""
+"""The state of the three tiers (BR-17): healthy, degraded or unavailable, a reason, a remedy."""
 
 import os
 from collections.abc import Iterator
@@ -23,15 +23,15 @@ DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
 WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
-# Remedies that `doctor --fix` carries out by a sync.
+# Remedies that `doctor --fix` applies by means of a sync.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED, MAX_QUEUED_AGE_S = 50, 3600
-# Larger backups are not verified again here, because it takes long; their creation verified them.
+# Larger backups are not verified again, because that takes long; they were verified when made.
 MAX_VERIFIED_BYTES = 256 << 20
 
 
 class Problem(NamedTuple):
-    """A problem of a tier, with a remedy; `lines` are the numbers of bad lines in a file."""
+    """A problem of a tier, with a remedy; `lines` are the numbers of a file's invalid lines."""
 
     state: str
     reason: str
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """The number of changes that wait to be written to the graph, and the age of the oldest."""
+    """The number of changes that wait to be written to the graph, and the oldest change's age."""
 
     number: int = 0
     oldest_s: float = 0.0
@@ -55,21 +55,21 @@ class Backup(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """One tier: its path, contents, problems, and times of use (ISO 8601; '': never or unknown)."""
+    """A tier: its path, contents, problems, and ISO times of its last uses ('' if unknown)."""
 
     name: str
     where: str
     counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # When the graph last served a session; for other tiers the time of this check, if readable.
+    # The last time that the graph served a session; for a readable file, the time of this check.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
 
     @property
     def state(self) -> str:
-        """The worst state among the tier's problems."""
+        """The tier's state: that of its worst problem."""
         states = {finding.state for finding in self.findings}
         return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
 
@@ -112,7 +112,7 @@ def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # the oldest of the newest backups
+        path = min(copies, key=os.path.getmtime)  # of each database's newest backup, the oldest
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)
@@ -147,7 +147,7 @@ def _local_tier(
     try:
         count = len(files.read_lines(decisions)[0])
         is_read = os.path.exists(decisions)
-    except OSError:  # `_lines` has reported it
+    except OSError:  # `_lines` reports this error
         count, is_read = 0, False
     counts = {"lines": count, "queued": queue.number}
     times = _changed_at(decisions), timestamp(now_s) if is_read else ""
@@ -182,18 +182,18 @@ def _native_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def queue_folders(memory: Memory) -> list[str]:
-    """Return the folders of the project and the user in which changes wait."""
+    """Return the folders, of the project and of the user, in which changes wait."""
     return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
 def queued(folders: list[str], now_s: float) -> Queue:
-    """Return the number and age of changes waiting in these folders; skip unreadable files."""
+    """Return the number and age of changes that wait in these folders; skip unreadable files."""
     ages_s: list[float] = []
     for folder in folders:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # The check of the file's lines reports this error.
+            continue  # reported by the check of the file's lines
         for line in waiting:
             provenance = line.get("provenance")
             at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
@@ -218,7 +218,7 @@ def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
 
 
 def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Problem]:
-    """Yield the problems of a journal: conflict markers of a git merge, and other invalid lines."""
+    """Yield the problems of a journal: conflict markers of git merges, and other invalid lines."""
     try:
         bad = files.invalid_lines(path, max_bytes)
         marks = sorted(set(journal.conflict_markers(path, max_bytes))) if bad else []
@@ -237,7 +237,7 @@ def _lines(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[Proble
 
 
 def _differences(memory: Memory) -> Iterator[Problem]:
-    """Yield a problem for records that are in the graph but not in the journal, or vice versa."""
+    """Yield a problem if the graph has records that the journal lacks, or the other way round."""
     for database in memory.databases():
         try:
             journals = location.all_journals(memory, database.kind)

@@ -1,4 +1,4 @@
-"""Health checks of memory in use, and the lines that `status` prints about the same subjects."""
+"""Health checks of the memory in use, and the lines that `status` prints on the same subjects."""
 
 import os
 import time
@@ -24,8 +24,8 @@ from memory_fabric.store.queues import ingest_queue, spool
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
-# A file in the home; `live_client` appends a letter for how each event was answered: `W` by the
-# server, or one of these.
+# A file in the home. For each event, `live_client` appends a letter: `W` if the server answered the
+# event, or else a key of REASONS.
 WAYS = os.path.join("live", "ways")
 REASONS = {
     "N": "no server listened",
@@ -52,7 +52,7 @@ def switched(sight: Sight) -> Finding:
 
 
 def last_session(sight: Sight) -> Finding:
-    """Check that a hook has run in this project, and report when it last did."""
+    """Check that a hook has run in this project, and report the time of the last run."""
     kind = "project" if sight.memory.project else "user"
     _, last = trace.span([db for db in sight.memory.databases() if db.kind == kind])
     if last:
@@ -62,7 +62,7 @@ def last_session(sight: Sight) -> Finding:
 
 
 def log(sight: Sight) -> Finding:
-    """Check that the hooks wrote no warnings to their log today."""
+    """Check that hooks have not written warnings to their log today."""
     today = time.strftime("%Y-%m-%d", time.gmtime(sight.now_s))
     texts = [read_text(os.path.join(f, hook_log.LOG_NAME)) or "" for f in _logs(sight.settings)]
     recent = [line for text in texts for line in text.splitlines()[-200:]]
@@ -77,12 +77,14 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count timed-out hooks by event; with `work`, only those that left some of it undone."""
+    """Count hooks that timed out, by event; with `work`, only those that left some of it undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
-    """Yield lines for `status`: what waits in queues, failed, or was left out for want of time."""
+    """Yield lines for `status`: items that wait, that failed, or that were skipped for lack of
+    time.
+    """
     settings, backlog = memory.settings, ingested(memory)
     if number := backlog.waiting + backlog.working:
         yield (
@@ -115,7 +117,7 @@ def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Itera
 
 
 def ingested(memory: Memory) -> ingest_queue.Backlog:
-    """Return the backlog of ingested texts; empty if the database fails, which its tier reports."""
+    """Return the backlog of ingested texts; an empty one if the database cannot be read."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -123,7 +125,7 @@ def ingested(memory: Memory) -> ingest_queue.Backlog:
 
 
 def intake(sight: Sight) -> Finding:
-    """Check for ingested texts that failed for good or have waited too long."""
+    """Check for ingested texts that failed permanently or have waited too long."""
     backlog = ingest_queue.backlog(sight.memory)
     if backlog.dead:
         text = f"{many(backlog.dead, 'ingested text')} failed for good: {backlog.last_error}"
@@ -132,7 +134,7 @@ def intake(sight: Sight) -> Finding:
     waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
     if waiting and oldest:
         age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
-        # Processing takes seconds, so a text that has waited longer than this has no worker.
+        # Processing a text takes seconds, so no worker is running if it has waited for so long.
         if age_s > 15 * 60:
             text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
             text += f": {backlog.last_error}" if backlog.last_error else ""
@@ -144,14 +146,14 @@ def answers(sight: Sight) -> Finding:
     """Check that the session's MCP server answers most hook events."""
     warm, others = answered(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
-    # With fewer events there is no warning: most of them are the starts and ends of sessions.
+    # Few events are no reason for a warning: most are starts and ends of sessions.
     if sum(others.values()) < max(20, warm + 1):
         return fine(text)
     return warning(text, "Every event is answered, but slower: see docs/warm.md for each reason.")
 
 
 def answers_line(home: str) -> str:
-    """Return a sentence about how the latest hook events were answered; '' if none is recorded."""
+    """Return a sentence about how the latest hook events were answered; '' if unknown."""
     warm, others = answered(home)
     if not (warm or others):
         return ""
@@ -161,7 +163,7 @@ def answers_line(home: str) -> str:
 
 
 def answered(home: str) -> tuple[int, dict[str, int]]:
-    """Count the latest hook events that the server answered, and the others by reason."""
+    """Count the latest hook events that the server answered and, by reason, those it did not."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
@@ -171,7 +173,7 @@ def answered(home: str) -> tuple[int, dict[str, int]]:
 
 
 def receiver(sight: Sight) -> Finding:
-    """Check that forwarding, if it is configured, uses an encrypted connection."""
+    """Check that the connection for forwarding, if configured, is encrypted."""
     url = sight.settings.forward_url
     if not url or not trigger.is_plain(url):
         return fine(f"to {url}" if url else "off: nothing leaves this machine")
@@ -181,7 +183,7 @@ def receiver(sight: Sight) -> Finding:
 
 
 def spooled(sight: Sight) -> Finding:
-    """Check for items that could not be forwarded or that the receiver rejected."""
+    """Check for items that could not be forwarded, or that the receiver has rejected."""
     backlog = spool.backlog(sight.settings.home, sight.settings.forward_url)
     messages = _forwarding_troubles(sight.settings, backlog, sight.now_s)
     is_bad = backlog.rejected or backlog.dropped or backlog.elsewhere or _is_failing(backlog)
@@ -228,11 +230,11 @@ def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:
 
 
 def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
-    """Forward waiting items now; return a sentence, counts (None: no receiver) and failures."""
+    """Forward waiting items; return a sentence, counts (None without a receiver) and failures."""
     counts = {"sent": 0, "rejected": 0, "waiting": len(spool.waiting(settings.home))}
     if not settings.forward_url or not counts["waiting"]:
         return "", counts if settings.forward_url else None, []
-    from memory_fabric.forwarding import sender  # imported late: can use the network
+    from memory_fabric.forwarding import sender  # it may use the network
     from memory_fabric.forwarding.sender import over_network
 
     if not sender.may_send(settings):
@@ -252,7 +254,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """The state of a link to a space, as known here; counts are 0 without a readable database."""
+    """The state of a link to a space, as known here; without a readable database, counts are 0."""
 
     def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -273,7 +275,7 @@ class TieReport:
 
     @property
     def headline(self) -> str:
-        """A sentence about the space, the last exchange, and changes that wait to be sent."""
+        """A sentence about the space, the last exchange, and the changes that wait to be sent."""
         last, oldest = self.state.last_success, self.counts.oldest
         subject = "your own memories" if self.tie.key == ties.USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
@@ -311,7 +313,7 @@ class TieReport:
 
     @property
     def is_bad(self) -> bool:
-        """True if the user must act, no exchange succeeded for a week, or every exchange failed."""
+        """True if the user must act, the last success is a week old, or every exchange failed."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         age_s = self._now_s - datetime.fromisoformat(last).timestamp() if last else 0.0
@@ -344,7 +346,7 @@ def shared_log(sight: Sight) -> Finding:
 
 
 def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
-    """Return lines for `status` about the sessions that clients have on disk; [] if none."""
+    """Return lines for `status` about the sessions that clients have stored on disk, if any."""
     if not sessions:
         return []
     unread = past_sessions.to_read(sessions)
@@ -372,7 +374,7 @@ def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) ->
 
 
 def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
-    """Return a sentence about unread sessions that a client will delete; [] if there are none."""
+    """Return a sentence about unread sessions that a client will soon delete, if any, in a list."""
     due = [s for s in past_sessions.to_read(sessions) if s.transcript.deleted_s]
     if not due:
         return []
@@ -386,7 +388,7 @@ def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[s
 
 
 def clients_of(sessions: Sequence[past_sessions.Session]) -> str:
-    """Return the names of the sessions' clients, with session counts if there are several."""
+    """Return the names of the sessions' clients; if there are several, with session counts."""
     count = Counter(CLIENTS[session.transcript.client].name for session in sessions)
     is_one = len(count) == 1
     return ", ".join(name if is_one else f"{name} ({number})" for name, number in count.items())

@@ -1,1 +1,1 @@
-"""Code that finds and installs the packages that the plugin needs."""
+"""Code that finds and installs the Python packages that the plugin needs."""

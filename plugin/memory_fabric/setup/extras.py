@@ -2,9 +2,9 @@
 
     hook or server ── start_embedding_when_due() ──▶ semantic.measure, detached ──▶ table `vectors`
 
-`serve` installs its extra on first use; the semantic extra is installed by `semantic on`. A folder
-is filled under a temporary name and then renamed, so that other processes never see it incomplete.
-This module imports no extra itself, because hooks use the module after their reply.
+`serve` installs its extra on first use; the command `semantic on` installs the semantic extra. A
+folder is filled under a temporary name and then renamed, so that other processes never see it
+incomplete. This module imports no extra itself, because hooks use the module after their reply.
 """
 
 import os
@@ -24,24 +24,24 @@ from memory_fabric.store.files import Locked, names_in
 
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
-# The embedding process's lock file in the home; its modification time is the last start.
+# The embedding process's lock file in the home; its modification time is when the process started.
 LOCK = "embedding.lock"
 # Minimum seconds between two starts, because loading the model takes half a second of CPU time.
 EVERY_S = 30.0
-# SQL conditions for the rows `t` of each table that need a vector; KEYS has the keys' names.
+# For each table, an SQL condition for the rows `t` that need a vector; KEYS has the key columns.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",
     "episodes": "t.role = 'user'",
 }
 KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
-# Only this many of the newest keys are checked, which takes 5 ms. The embedding process itself also
+# Maximum number of keys to check, newest first, which takes 5 ms. The embedding process itself also
 # finds older rows without a vector.
 MAX_KEYS_READ = 5000
 
 
 def reach(folder: str) -> None:
-    """Append an extra's folder to sys.path if it is complete, to make its packages importable."""
+    """Append an extra's folder to sys.path if complete, so that its packages can be imported."""
     if folder and folder not in sys.path and os.path.exists(os.path.join(folder, MARKER)):
         sys.path.append(folder)
         installation.hold(folder)
@@ -68,7 +68,7 @@ def install(folder: str, lock: str) -> None:
 
 
 def installed(kind: str, data_dir: str) -> list[str]:
-    """Return the folders of this kind of extra, for all releases and interpreters."""
+    """Return all folders of this kind of extra: one for each release and interpreter."""
     names = names_in(data_dir) if data_dir else []
     paths = [os.path.join(data_dir, name) for name in names if name.startswith(f"{kind}-")]
     return [path for path in paths if os.path.isdir(path)]
@@ -109,7 +109,7 @@ def _fill(folder: str, lock: str) -> None:
             install_packages.fetch(lock, tools, prepare, scratch, target=target)
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
-        shutil.rmtree(folder, ignore_errors=True)  # unused, because it has no marker
+        shutil.rmtree(folder, ignore_errors=True)  # without a marker, no process uses it
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
         reason, remedy = install_packages.explained(str(error))
@@ -123,27 +123,27 @@ def _remove_leftovers(data_dir: str) -> None:
 
     for name in names_in(data_dir):
         path = os.path.join(data_dir, name)
-        # After this time, an unfinished folder must be from a process that was killed.
+        # An unfinished folder this old was left by a process that was killed.
         if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > 3600:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def start_embedding_when_due(settings: Settings, databases: Sequence[Database]) -> int:
-    """Start the embedding process if installed and if memories lack vectors; return its id or 0."""
+    """Start the embedding process if it is installed and needed; return its process id, or 0."""
     if not settings.semantic or not settings.writes:
         return 0
     try:
         if 0 <= time.time() - os.stat(os.path.join(settings.home, LOCK)).st_mtime < EVERY_S:
             return 0
     except OSError:
-        pass  # The embedding process has never run.
+        pass  # the embedding process has never run
     folder = folder_of(SEMANTIC, settings.data_dir, settings.plugin_root)
     is_installed = bool(folder) and os.path.exists(os.path.join(folder, MARKER))
     return start_embedding(settings) if is_installed and any(map(is_due, databases)) else 0
 
 
 def is_due(database: Database) -> bool:
-    """Return True if one of a database's newest memories has no vector yet."""
+    """Return True if any of the database's newest memories lacks a vector."""
     for table, condition in EMBEDDED.items():
         key = KEYS[table]
         row = database.row(
@@ -158,7 +158,7 @@ def is_due(database: Database) -> bool:
 
 
 def start_embedding(settings: Settings) -> int:
-    """Start the embedding process, which outlives the session; return its process id."""
+    """Start the embedding process, which does not end with the session; return its process id."""
     own = {"MEMORY_FABRIC_HOME": settings.home, "CLAUDE_PROJECT_DIR": settings.project_dir}
     own |= {"CLAUDE_PLUGIN_DATA": settings.data_dir, "CLAUDE_PLUGIN_ROOT": settings.plugin_root}
     return processes.start("semantic.measure", {**environment(), **own})

@@ -4,8 +4,8 @@
     extras.install ─▶ fetch()
 
 Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
-and no further package is added. pip and uv read the user's configuration files. They get the
-environment variables about access to an index, unless the project's client settings set these.
+and no other package is added. pip and uv read the user's configuration files. They also get the
+environment variables for access to an index, except those that the project's client settings set.
 """
 
 import json
@@ -22,9 +22,9 @@ from memory_fabric.setup import packages
 from memory_fabric.setup.packages import MARKER
 
 TOOL_TIMEOUT_S = 900
-# Environment variables that would make pip and uv use another Python.
+# Environment variables that would make pip and uv use a different Python.
 FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
-# Variables of pip and uv about access to an index; others could change what is installed where.
+# Variables of pip and uv for access to an index. Other variables could change what is installed.
 REACHING_VARIABLES = frozenset(
     """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
     PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
@@ -36,7 +36,7 @@ WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "-
 # The first version of pip that can install packages for another interpreter (--python).
 PIP_FOR_OTHERS = (22, 3)
 PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
-# Phrases in the output of a failed program, with the cause and the remedy; the first match counts.
+# Phrases in the output of a failed program, with cause and remedy; the first match is used.
 CAUSES = (
     (
         ("ensurepip is not", "'ensurepip'", "No module named venv"),
@@ -65,11 +65,11 @@ CAUSES = (
 
 
 class InstallationFailed(Exception):
-    """Error raised if pip, uv or venv fails; its message is the output of the failed program."""
+    """Error if pip, uv or venv fails; its message is the output of the program that failed."""
 
 
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
-    """Install the command line's packages for this interpreter, or record why that failed."""
+    """Install the command line's packages for this interpreter; on failure, record the reason."""
     os.ftruncate(lock, 0)
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, f"{os.getpid()}\n".encode())
@@ -77,7 +77,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if not environment:
         return
     for path in packages.half_installed(data_dir):
-        # left by a killed attempt: no other process has the lock
+        # A killed attempt left it: no other process has the lock.
         shutil.rmtree(path, ignore_errors=True)
     base = packages.base_interpreter()
     try:
@@ -92,7 +92,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             scratch = os.path.join(environment, "pip")
             fetch(requirements, tools, prepare, scratch, python=packages.python_in(environment))
         if hasattr(os, "sync"):
-            os.sync()  # The packages must reach the disk before the marker.
+            os.sync()  # before the marker, the packages must be on the disk
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         shutil.rmtree(environment, ignore_errors=True)
@@ -106,7 +106,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
         try:
             _write(path, json.dumps(failure), beside=f"{os.path.basename(path)}.{os.getpid()}")
         except OSError:
-            pass  # for example a full disk; the next session then retries at once
+            pass  # such as a full disk; the next session will retry at once
     else:
         packages.unlink(packages.error_file(data_dir))
         for name in os.listdir(data_dir):  # environments of other releases or interpreters
@@ -114,8 +114,8 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
                 shutil.rmtree(path, ignore_errors=True)
-    # Compile this package into `.pyc` files, so that hooks do not have to compile it.
-    import compileall  # imported late: imports asyncio and more
+    # Compile this package now, so that hooks need not compile it.
+    import compileall  # imported late, since it imports asyncio
 
     package = os.path.join(plugin_root, "plugin", "memory_fabric")
     if not os.access(package, os.W_OK):
@@ -124,7 +124,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """A runner of pip, uv and venv, which works in the folder of its log and logs their output."""
+    """A runner of pip, uv and venv; it works in the folder of `log`, to which their output goes."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
         # On Windows, pip and uv do not inherit the lock; it is released when this process ends.
@@ -140,7 +140,7 @@ class Tools:
         try:
             code = subprocess.run(
                 command,
-                # Outside the project, so that its pyproject.toml or uv.toml has no effect
+                # Not the project, whose pyproject.toml or uv.toml could have an effect
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -178,7 +178,7 @@ def fetch(
 ) -> None:
     """Install a lock file's packages into the environment of `python`, or into the folder `target`.
 
-    uv is tried first, then pip, which is installed in `scratch` if it is missing or too old.
+    uv is tried first, and then pip. If pip is missing or too old, it is installed in `scratch`.
     `prepare` empties the target before each attempt. Raises InstallationFailed, OSError.
     """
     into = ("--target", target) if target else ()
@@ -189,7 +189,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # uv's output is in the log; try pip next.
+            pass  # its output is in the log; pip is tried next
         else:
             return
     prepare()
@@ -205,24 +205,24 @@ def fetch(
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for pip and uv, without variables that change what is installed."""
+    """Return the environment for pip and uv, without variables that affect what is installed."""
     stated = _set_by_project(environ)
 
     def is_kept(name: str) -> bool:
-        # UV_INDEX also begins the names of variables with an index's credentials.
+        # Variables with an index's credentials also begin with UV_INDEX.
         if name in REACHING_VARIABLES or name.startswith("UV_INDEX"):
             return name not in stated
         return name not in FOREIGN_VARIABLES and not name.startswith(("PIP_", "UV_"))
 
     variables = {name: value for name, value in environ.items() if is_kept(name)}
-    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # turns off pip's configuration files
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # disables configuration files
         variables["PIP_CONFIG_FILE"] = os.devnull
     own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
     return {**variables, **own, "PIP_NO_COLOR": "1"}
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return the names of variables that the project's settings set; all names if unreadable."""
+    """Return the variables that the project's settings files set; if unreadable, all variables."""
     names: set[str] = set()
     project = _project(environ)
     for file in ("settings.json", "settings.local.json") if project else ():
@@ -244,7 +244,7 @@ def _set_by_project(environ: Mapping[str, str]) -> set[str]:
 
 
 def _project(environ: Mapping[str, str]) -> str:
-    """Return the folder of the project, which is not trusted; '' if it contains the user's home."""
+    """Return the project's folder, which is not trusted; '' if the user's home is inside it."""
     try:
         project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:
@@ -253,7 +253,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the absolute folders of PATH outside the project, in which programs are looked up."""
+    """Return the folders in which to look for programs: those of PATH outside the project."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -268,7 +268,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def explained(printed: str) -> tuple[str, str]:
-    """Return the cause of a failure and a remedy, derived from the printed output."""
+    """Return the cause of a failure, and a remedy, for the output of a failed program."""
     for needles, words, help_words in CAUSES:
         if any(needle in printed for needle in needles):
             return words, help_words
@@ -276,7 +276,7 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str, *, beside: str) -> None:
-    """Write a private file atomically; the temporary file is named `beside`. Raises OSError."""
+    """Write a private file atomically, using a temporary file named `beside`. Raises OSError."""
     beside = os.path.join(os.path.dirname(path), beside)
     try:
         with open(beside, "w", encoding="utf-8", opener=_private) as file:
@@ -295,18 +295,18 @@ def main(data_dir: str, plugin_root: str, lock: str) -> None:
     """Detach from the session and install; `lock` is an inherited descriptor or TAKES_IT."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
-        for _ in range(20):  # The starting process may still have the lock.
+        for _ in range(20):  # the process that started this one may still have the lock
             try:
                 handle = packages.acquire(data_dir)
                 break
             except BlockingIOError:
                 time.sleep(packages.POLL_S)
         else:
-            return  # Another process is installing.
+            return  # another process is installing
     else:
         if os.fork():
             os._exit(0)
         os.setsid()
     os.umask(0o077)
-    os.set_inheritable(handle, False)  # Only pip, uv and venv inherit the lock.
+    os.set_inheritable(handle, False)  # only pip, uv and venv may inherit the lock
     install(data_dir, plugin_root, handle)

@@ -8,7 +8,7 @@ The marker `.complete` is written after all other files have reached the disk. A
 without the marker is left over from a failed attempt; the next installation deletes it.
 
 The starting process acquires `install.lock` without waiting. The child, pip and uv inherit the
-lock, so the last of them to end releases it; on Windows the child acquires the lock (TAKES_IT).
+lock, which is released when the last of them ends; on Windows the child acquires it (TAKES_IT).
 
 bin/memory-fabric runs this file as a script by the bare interpreter (`python -I -S packages.py
 --run`), so modules other than `os` and `sys` are imported late.
@@ -19,17 +19,17 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# Seconds to wait after a failed attempt, so that a machine that is offline retries rarely.
+# Seconds until a retry after a failure, so that a machine without network retries rarely.
 BACK_OFF_S = 600
-# Seconds that a command waits for its packages; the user sees a message and may press Ctrl-C.
+# Seconds that a command waits for its packages. The user sees a message, and can press Ctrl-C.
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
-# The size of the download, shown to waiting users; tests/launchers/test_installation.py checks it.
+# The download's size, shown to users who wait; tests/launchers/test_installation.py checks it.
 SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON_TAG = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-# Passed instead of an inherited lock's descriptor: the installer must acquire the lock itself.
+# Passed in place of a lock's descriptor if the installer must acquire the lock itself.
 TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
@@ -41,11 +41,11 @@ INSTALLER = (
 )
 
 
-# --- for hooks: cheap checks, and a start that does not wait
+# --- for hooks: cheap checks, and starting an installation without waiting for it
 
 
 def environment_python(data_dir: str, plugin_root: str) -> str | None:
-    """Return the Python that has the packages, or None if they are not installed; cheap to call."""
+    """Return the Python that has the packages, or None if they are missing; the check is cheap."""
     environment = folder_of("env", data_dir, plugin_root)
     if not environment or not os.path.exists(os.path.join(environment, MARKER)):
         return None
@@ -60,17 +60,17 @@ def python_in(environment: str, system: str = os.name) -> str:
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Install missing packages in a detached process; return True if the process was started."""
+    """Install missing packages in a detached process; return True if this process was started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
-    """Start an installation even if the last one has just failed; return True if it was started."""
+    """Start an installation even if the last one has just failed; return True if it started."""
     return _start_and_reap(data_dir, plugin_root, insist=True) > 0
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Return the Python that has the packages, installing missing ones first; None on failure."""
+    """Install missing packages and wait; return the Python that has the packages, or None."""
     import time  # imported late: hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
@@ -78,7 +78,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        # With `insist`, the first attempt is made even if another one has just failed.
+        # With `insist`, the first attempt ignores that another one has just failed.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -91,7 +91,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 def _start_and_reap(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     child = _start(data_dir, plugin_root, insist=insist)
     if child > 0 and os.name == "posix":
-        os.waitpid(child, 0)  # the installer's parent, which ends at once
+        os.waitpid(child, 0)  # the installer's parent ends at once
     return child
 
 
@@ -104,7 +104,7 @@ def last_error(data_dir: str) -> str:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Return the environments that are not completely installed, even if that is under way."""
+    """Return the incomplete environments, even if one is being installed at the moment."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -114,18 +114,18 @@ def half_installed(data_dir: str) -> list[str]:
 
 
 def remembered_file(data_dir: str) -> str:
-    """Return the file where hooks/launch saves its interpreter's path; '' without a data folder."""
+    """Return the file in which hooks/launch saves its interpreter's path; '' without `data_dir`."""
     return os.path.join(data_dir, "interpreter") if data_dir else ""
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
     """Return the folder of a kind of packages for this Python; '' if there is no lock file.
 
-    The kind is the command line's environment, "env", or an extra.
+    The kind is "env" (the command line's environment) or that of an extra.
     """
-    import zlib  # faster to import than hashlib, and sufficient for this key
+    import zlib  # faster to import than hashlib, and sufficient here
 
-    # A relative path would let a project's files decide what is installed.
+    # With an empty folder, the paths would be relative, and a project's files could be used.
     if not data_dir or not plugin_root:
         return ""
     interpreter = f"{base_interpreter()} {PYTHON_TAG}" if kind == "env" else ""
@@ -139,18 +139,18 @@ def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
 
 
 def base_interpreter() -> str:
-    """Return the real path of the interpreter, even if this process uses a virtual environment."""
+    """Return the real path of this process's interpreter, not that of a virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
-    """Return the path of the lock file that pins a kind of packages."""
+    """Return the path of the lock file that pins the versions of a kind of packages."""
     name = "requirements" if kind == "env" else kind
     return os.path.join(os.path.abspath(plugin_root), "plugin", f"{name}.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer; return the process id of its parent, NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer if due; return its parent's process id, NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
@@ -160,10 +160,10 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        # Another process may have finished or failed just before this one acquired the lock.
+        # Check again: another process may have finished just before the lock was acquired.
         if not _is_due(data_dir, plugin_root, insist):
             return NOT_STARTED
-        unlink(error_file(data_dir))  # delete an earlier attempt's error
+        unlink(error_file(data_dir))  # of an earlier attempt
         folders = os.path.abspath(data_dir), os.path.abspath(plugin_root)
         python = base_interpreter()
         command = [python, "-I", "-S", "-c", INSTALLER, SOURCE, *folders]
@@ -182,8 +182,8 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 
 def acquire(data_dir: str) -> int:
-    """Acquire `install.lock`; return its descriptor. Raises BlockingIOError if it is not free."""
-    from memory_fabric import file_lock  # imported late: only if an installation may start
+    """Acquire `install.lock` and return its descriptor. Raises BlockingIOError if it is locked."""
+    from memory_fabric import file_lock  # only if an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
@@ -220,7 +220,7 @@ def unlink(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        return  # already deleted, or impossible to delete now
+        return  # already deleted, or cannot be deleted now
 
 
 def _read_error(data_dir: str) -> dict[str, str]:
@@ -235,7 +235,7 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 
 def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
-    """Return True if packages are missing and, unless `insist`, no attempt has just failed."""
+    """Return True if packages are missing and no attempt has just failed (ignored if `insist`)."""
     folder = folder_of("env", data_dir, plugin_root)
     if not folder or environment_python(data_dir, plugin_root) is not None:
         return False
@@ -245,7 +245,7 @@ def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
         return True
-    # A failure counts only for the same release and interpreter, which share a folder.
+    # A failure with another release or interpreter, which has another folder, does not count.
     same = _read_error(data_dir).get("environment") == os.path.basename(folder)
     return insist or not (same and 0 <= age_s < BACK_OFF_S)
 
@@ -254,7 +254,7 @@ def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process by the command line, run with its packages; return 1 on failure."""
+    """Replace this process by the command line, which needs the packages; return 1 on failure."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -269,10 +269,10 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     options = ["-I"]
     if not os.access(os.path.join(source, "memory_fabric"), os.W_OK):
         options += ["-X", f"pycache_prefix={os.path.join(data_dir, 'pycache')}"]
-    # argv[0] must be absolute, because Python finds its virtual environment by this path.
+    # argv[0] must be absolute, because Python uses it to find its virtual environment.
     command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        if os.name != "posix":  # On Windows, exec does not wait for the new process.
+        if os.name != "posix":  # exec on Windows does not wait
             return run_and_wait(command)
         os.execv(python, command)
     except OSError as error:
@@ -290,7 +290,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
     import time
 
     try:
-        # The installer writes to the lock file at its start, so the modification time is the start.
+        # The installer writes to the lock file when it starts, so this is its start time.
         began_s = os.stat(_install_lock(data_dir)).st_mtime if is_running(data_dir) else 0.0
     except OSError:
         began_s = 0.0
@@ -303,7 +303,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"installing the packages of the commands, once ({size}) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # read first: a failed installer may still have the lock
+        reason = last_error(data_dir)  # read this first: a failed installer may still be ending
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
@@ -319,7 +319,7 @@ def _say(text: str) -> int:
 
 
 def hold(environment: str) -> None:
-    """Protect an environment from deletion while this process, or a program it execs, runs."""
+    """Protect an environment from deletion until this process, or a program it executes, ends."""
     from memory_fabric import file_lock
 
     try:
@@ -327,11 +327,11 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # The environment is being deleted; starting the program will report this.
+        return  # being deleted: starting the program will report this
 
 
 def held(environment: str) -> bool:
-    """Return True if a running process protects this environment by calling `hold`."""
+    """Return True if a running process has called `hold` to protect this environment."""
     from memory_fabric import file_lock
 
     try:

@@ -1,1 +1,1 @@
-"""The web page on which the user can browse the memory, and drawings of the graph."""
+"""The web page on which the user browses the memory, and drawings of the graph."""

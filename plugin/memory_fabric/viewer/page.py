@@ -19,7 +19,7 @@ from memory_fabric.text import cut, name_key
 
 ASSETS = files("memory_fabric.viewer") / "assets"
 LIBRARY = "vendor/force-graph.min.js"
-# In the order of loading: a function that runs during loading must be defined before it is called.
+# Scripts in loading order; a function that runs during loading must be defined before its call.
 SCRIPTS = (
     "dom.js markdown.js looks.js model.js projects.js route.js filters.js filter_panel.js "
     "local_search.js theme.js graph/groups.js graph/scene.js graph/paint.js graph/names.js "
@@ -27,42 +27,42 @@ SCRIPTS = (
     "timeline.js knowledge.js search_view.js server_search.js entity.js status.js search_box.js "
     "commands.js dialog.js actions.js change_dialogs.js review_view.js keys.js app.js"
 ).split()
-# Later styles override earlier ones, so the styles for narrow windows and for printing come last.
+# Later styles override earlier styles, so those for narrow windows and printing come last.
 STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# Two style elements that the library adds to the page, empty at first. Their contents are string
-# literals in its source, from which their hashes are computed.
+# The texts that the library inserts into two style elements, which are empty at first. They are
+# string literals in its source, from which the policy's hashes are computed.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
-# Characters to escape in the page's JSON: some could end the script element, old parsers treat some
-# as ends of lines, and UTF-8 cannot encode unpaired surrogates.
+# Characters to escape in the page's JSON: they could end the script element, or an old parser could
+# treat them as line ends, or (unpaired surrogates) they cannot be encoded in UTF-8.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
-# What replaces invisible and unassigned characters, by their Unicode category.
+# Replacements for invisible and unassigned characters, by Unicode category.
 _SHOWN_AS = {
     **dict.fromkeys(("Cc", "Cs", "Zl", "Zp", "Zs"), " "),
     **dict.fromkeys(("Cn", "Co"), "\ufffd"),
     "Cf": "",
 }
 MAX_NODES = 60
-# Mermaid by default refuses texts with more than 50,000 characters or 500 edges.
+# By default, Mermaid refuses texts with more than 50,000 characters or 500 edges.
 MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 MAX_NEAR = 5
-# A shorter text is not searched for within names, because it occurs in too many of them.
+# Shorter texts are not searched for within names, because too many names contain them.
 MIN_PART_CHARS = 3
 
 
 def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
-    """Return the HTML page that shows a `picture`. A `live` page loads its data from its server."""
+    """Return the HTML page for a `picture`; if `live`, the page loads its data from its server."""
     slots = {"policy": content_security_policy(live), "style": _style(), "script": _script()}
     slots |= {"memory": embedded({"live": True} if live else picture), "library": _asset(LIBRARY)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: slots[found[1]], _asset("page.html"))
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the page's policy: it allows scripts and styles by hash and, if live, its server."""
+    """Return the policy that permits the page's scripts and styles and, if `live`, its server."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))
@@ -74,7 +74,7 @@ def content_security_policy(live: bool) -> str:
 
 
 def embedded(value: Mapping[str, Any]) -> str:
-    """Return a value as JSON that is safe in a script element and valid in UTF-8."""
+    """Return a value as JSON that is safe within a script element and valid in UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -100,7 +100,7 @@ def _hash(text: str) -> str:
 
 
 def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int = 1) -> str:
-    """Return a Mermaid flowchart of the graph, or of entities within `depth` of `focus`."""
+    """Return a Mermaid flowchart of the graph, or of the entities within `depth` of `focus`."""
     entities, relations = picture["entities"], picture["relations"]
     around: dict[int, set[int]] = {}
     for relation in relations:
@@ -131,9 +131,9 @@ def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int 
 
 
 def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
-    """Return a flowchart with the edges that fit, and a note on what has been left out."""
+    """Return a flowchart with as many edges as fit, and a note on what was left out."""
     notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
-    # Leave room for the first line and for the note on relations that are left out.
+    # Reserve room for the first line, and for a note about relations that are left out.
     room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
     sizes = accumulate(len(edge) + 1 for edge in edges)
     drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]
@@ -144,7 +144,7 @@ def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
 
 
 def _label(text: str, max_chars: int) -> str:
-    """Return a text as an escaped label on one line; if it is invisible, return its code points."""
+    """Return a text as an escaped one-line label; an invisible text is shown as code points."""
     visible = "".join(_SHOWN_AS.get(unicodedata.category(c), c) for c in text)
     text_shown = " ".join(visible.split())
     if not text_shown:
@@ -167,7 +167,7 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """Return the number of the entity with this name or alias, in any spelling. Raises NotFound."""
+    """Return the number of the entity with this name or alias, however spelled. Raises NotFound."""
     entities = picture["entities"]
     for spelled in (str, name_key):
         for key in ("name", "aliases"):

@@ -1,7 +1,7 @@
 """The page's data as one JSON object: the graph, records, changes, and the tiers of the memory.
 
-Lists refer to an entity by its index in `entities`. All texts are redacted again when they are
-output, because a row may have been stored before a redaction rule existed.
+Lists refer to an entity by its index in `entities`. All texts are redacted again for output,
+because a row may have been stored before a redaction rule existed.
 """
 
 import json
@@ -25,20 +25,20 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import file_states
 from memory_fabric.store.queries import counts
 
-# At most this much is included, because a browser has to draw and search all of it.
+# Limits of what is included, because a browser must draw and search all of it.
 MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
-# At most this many entities and records are listed for a change, such as an import of a graph.
+# Maximum number of entities, and of records, listed for a change such as the import of a graph.
 MAX_TOUCHED = 100
-# A drawing around an entity shows only entities that are at most this many relations away.
+# Maximum distance, in relations, of an entity in a drawing from the entity in the centre.
 MAX_STEPS = 3
-# At most this many items of each kind are listed for review; the totals count all items.
+# Maximum number of items listed for review, for each kind; the totals count all items.
 MAX_DUE = 200
-# How many of the newest records are compared for near duplicates, which takes time at each change.
+# Only this many of the newest records are checked for near duplicates, which takes time.
 MAX_COMPARED = 500
-# The page shows the benefit of the memory in this many seconds, including the current week.
+# The page shows the benefit of the memory for this period, which ends with the current week.
 WORTH_S = 8 * counts.WEEK_S
-# The scope of rows that belong to no record, by the kind of their database.
+# The scope of rows without a record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
 OBSERVATION_FIELDS = "text at trust source session agent domain scope record".split()
@@ -61,13 +61,13 @@ COUNTED = (
 )
 # The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
-# Map keys, and the names of entities, to positions in `entities`.
+# Mappings from keys, and from entities' names, to positions in `entities`.
 Numbers = Mapping[Key, int]
 Names = Mapping[str, int]
 
 
 def picture(memory: Memory, now: str, name: str = "") -> Json:
-    """Return all memories of this project and the user as JSON; `now` is the time in ISO 8601. The
+    """Return all memories of this project and the user as JSON; `now` is an ISO 8601 time. The
     entity called `name` and its neighbours are always included. Databases that cannot be read are
     listed in `memory.failures`. Raises StoreUnavailable and DeadlinePassed.
     """
@@ -84,20 +84,20 @@ def picture(memory: Memory, now: str, name: str = "") -> Json:
 
 
 def graph(memory: Memory, now: str, name: str = "") -> Json:
-    """Return only entities and relations, for a drawing. Raises the same errors as `picture`."""
+    """Return entities and relations only, for a drawing. Raises the same errors as `picture`."""
     return presentable(overview(memory, now, name, only_graph=True))
 
 
 def presentable(parts: Payload) -> Json:
-    """Return the value with secrets redacted and each text made safe by `text.neutralised`."""
+    """Return the value with secrets redacted, and each text made safe by `text.neutralised`."""
     cleaned: Json = text.each_text(redact.all_without_secrets(parts, {}), text.neutralised)
     return cleaned
 
 
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
-    """Return entities in order of creation, relations, and (unless `only_graph`) observations,
-    records and changes, newest first. `left_out` counts what the limits leave out. The texts are
-    not redacted yet. Raises the same errors as `picture`.
+    """Return entities in creation order, relations and (unless `only_graph`) observations, and
+    records and changes, newest first. `left_out` has the numbers of items beyond the limits. The
+    texts are not redacted yet. Raises the same errors as `picture`.
     """
     databases = memory.databases()
     counted = [db.rows(COUNTED)[0] for db in databases]
@@ -107,7 +107,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
     for entity in entities:
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
-    # Map the names of entities, and aliases that are not names of other entities, to their numbers.
+    # Map aliases and names to the numbers of their entities; a name overrides an equal alias.
     named = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
     named |= {entity["name"]: number for number, entity in enumerate(entities)}
     records = [] if only_graph else _records(memory, databases, named, numbers, now)
@@ -123,7 +123,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return a record's fields `names`, or their `computed` values, with `when` and `version`."""
+    """Return the fields `names` of a record (`computed` has precedence), `when` and `version`."""
     basic = {"short_id": short_id(record.id), "at": record.created_at}
     values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
@@ -132,13 +132,13 @@ def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Jso
 
 
 def age_of(kind: str, at: str, now: str) -> Json:
-    """Return the age of a memory: its `days`, and `stale`, True if it is too old for its type."""
+    """Return the age of a memory in `days`; `stale` is True if it is too old for its type."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
 
 def review(memory: Memory, now: str) -> Json:
-    """Return what `memory-fabric review` lists, and totals. Raises the same errors as `picture`."""
+    """Return the items of `memory-fabric review` with totals. Raises the errors of `picture`."""
     due_items = due(memory, now, MAX_COMPARED)
     total = {kind: sum(item.kind == kind for item in due_items) for kind in KINDS}
     brought = Counter(o.source for o in due_items if o.kind in (UNCONFIRMED, SHARED))
@@ -153,7 +153,7 @@ def review(memory: Memory, now: str) -> Json:
 
 
 def candidate(record: Record) -> Json:
-    """Return a candidate with its prompt, the answer before that, and the version of the record."""
+    """Return a candidate with its prompt, the preceding answer, and the version of the record."""
     around = {"prompt": models.PROMPT, "before": models.BEFORE}
     computed: Json = {n: str(record.evidence.get(key) or "") for n, key in around.items()}
     computed["again"] = candidates.said_again(record)
@@ -161,7 +161,7 @@ def candidate(record: Record) -> Json:
 
 
 class _Row(NamedTuple):
-    """An entity; `keys` has (kind of database, row id) for each database in which it exists."""
+    """An entity; `keys` has a (kind of database, row id) for each database that contains it."""
 
     name: str
     type: str
@@ -172,7 +172,7 @@ class _Row(NamedTuple):
 
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
-    """Return the keys of the entity with this name and of all entities at most MAX_STEPS away."""
+    """Return the keys of the entity called `name`, and of all entities at most MAX_STEPS away."""
     entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
@@ -196,7 +196,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, including those in `near`, and how many are in two databases."""
+    """Return the entities to show, including all in `near`, and the number of their duplicates."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
@@ -242,7 +242,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Return the newest observations by the number of their entity, in the order of creation."""
+    """Return the newest observations, in creation order, by the number of their entity."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(

@@ -299,8 +299,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
 def _restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages contain; restore it unless `dry_run`. `here` permits other projects' pages.
-    """
+    """Show what pages contain; restore it unless `dry_run`. `here` allows other projects' pages."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []
