@@ -19,7 +19,7 @@ NAME_WIDTH = max(len(command.name) for command in COMMANDS)
 
 
 class GroupedCommands(TyperGroup):
-    """A typer group whose help lists the commands by panel, with complete summaries."""
+    """A typer group whose help lists the commands in sections, with complete summaries."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their summaries, in a section for each panel."""
@@ -94,7 +94,7 @@ def _top(
 
 
 def split_examples(text: str) -> tuple[str, str]:
-    """Split a help text into prose and examples; the line that introduces examples joins them."""
+    """Split a help text into prose and examples (with the line that introduces the examples)."""
     paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:

@@ -31,7 +31,7 @@ STREAM = "-"
 PLAIN_WIDTH = 200
 # The number of spaces between columns, and the minimum width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# Values that count as empty: an optional column with one of them is omitted from a single row.
+# Values that count as empty: a table with one row omits an optional column with such a value.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
 # Seconds until a progress bar appears, and between lines of progress without a terminal.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
@@ -209,7 +209,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
         yield None
         return
     began_s = told_s = time.monotonic()
-    drawn: list[tuple[Any, Any]] = []  # a bar and its task, once drawn
+    drawn: list[tuple[Any, Any]] = []  # the bar and its task, once they exist
 
     def update(done: int, of: int) -> None:
         nonlocal told_s
@@ -221,7 +221,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
         if not drawn and time.monotonic() - began_s < DELAY_S:
             return
         if not drawn:
-            from rich.console import Console  # only for a bar
+            from rich.console import Console  # imported late: only for a bar
             from rich.progress import Progress
 
             progress = Progress(console=Console(stderr=True), transient=True)

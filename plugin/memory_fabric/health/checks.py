@@ -78,7 +78,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def findings(check: Check, sight: Sight) -> list[Finding]:
-    """Run a health check and return its findings; if the check raises an error, that is a fault."""
+    """Run a health check and return its findings; an error raised by the check becomes a fault."""
     try:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)

@@ -154,7 +154,7 @@ def lost(
     """Return the number of hook runs that should have receipts, and a line for each without one.
 
     The rows of `ledger` are (session, memory, channel, time). An injection counts only if an answer
-    follows in the transcript, because its prompt may have been cancelled.
+    follows in the transcript; otherwise its prompt may have been cancelled.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     runs: dict[tuple[str, str, str], list[str]] = {}
@@ -180,7 +180,7 @@ def lost(
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check in the newest transcript the client's version, and its marks of who wrote a prompt."""
+    """Check the client's version and its marks of prompts' authors in the newest transcript."""
     for path in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(path, 256 << 10))

@@ -276,7 +276,7 @@ def variables(sight: Sight) -> Finding:
 
 
 def version_check(version: str) -> Finding:
-    """Check that the client's version is at least the tested one; it comes from a transcript."""
+    """Check that the client's version, found in a transcript, is at least the tested one."""
     parts = version.split("-")[0].split(".")
     if version and tuple(int(part) for part in parts if part.isdigit()) < TESTED_VERSION:
         tested = ".".join(map(str, TESTED_VERSION))

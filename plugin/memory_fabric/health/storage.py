@@ -15,7 +15,7 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# The indexes of a larger database are checked only by the command `check`: it delays writers.
+# Larger databases' indexes are checked only by the command `check`, because that delays writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 

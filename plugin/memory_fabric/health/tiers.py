@@ -1,4 +1,4 @@
-"""The state of the three tiers (BR-17): healthy, degraded or unavailable, a reason, a remedy."""
+"""The three tiers' states (BR-17): healthy, degraded or unavailable, with reason and remedy."""
 
 import os
 from collections.abc import Iterator
@@ -112,7 +112,7 @@ def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # of each database's newest backup, the oldest
+        path = min(copies, key=os.path.getmtime)  # the oldest of the newest backups
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)

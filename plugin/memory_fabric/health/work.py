@@ -77,14 +77,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count hooks that timed out, by event; with `work`, only those that left some of it undone."""
+    """Count hooks that timed out, by event; with `work`, only those that left such work undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
-    """Yield lines for `status`: items that wait, that failed, or that were skipped for lack of
-    time.
-    """
+    """Yield lines for `status`: what waits, has failed, or was skipped for lack of time."""
     settings, backlog = memory.settings, ingested(memory)
     if number := backlog.waiting + backlog.working:
         yield (
@@ -374,7 +372,7 @@ def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) ->
 
 
 def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
-    """Return a sentence about unread sessions that a client will soon delete, if any, in a list."""
+    """Return a sentence about unread sessions that a client will soon delete, or an empty list."""
     due = [s for s in past_sessions.to_read(sessions) if s.transcript.deleted_s]
     if not due:
         return []

@@ -1,5 +1,5 @@
 """The thread that owns the memory, so that the thread that reads requests never waits for a disk.
-Calls run in the order of their arrival, so that every read sees all earlier writes.
+Jobs run in the order of their arrival, so that every read sees all earlier writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server imports typing and asyncio only after the greeting
+if TYPE_CHECKING:  # an MCP server imports asyncio only after the greeting
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ Done = Callable[[Any, BaseException | None], object]
 # Seconds after the last call until changes are written to the other tiers (such as MEMORY.md).
 IDLE_S = 1.0
 # Other tiers are written at most LATEST_S after a change; a mirrored file after MIRROR_S, because
-# other programs read it. If writing takes longer, the pause between two writes is as long.
+# other programs read it. If the last write took longer, the next one waits for that time instead.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
@@ -131,7 +131,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Wait for the next job and return it; None at the end. Write the other tiers when due."""
+        """Return the next job, None at the end. While waiting, write other tiers that are due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -143,7 +143,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until the other tiers must be written; None if none must be."""
+        """Return the seconds until MEMORY.md and other tiers must be written; None if never."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([IDLE_S] if self._changed else [])], default=None)
@@ -160,7 +160,7 @@ class StoreThread:
                 self._flush()
                 memory.close()
                 self._memory = None
-            # If opening the memory fails, the next call tries again.
+            # If opening the memory fails, the next job tries again.
             if self._memory is None:
                 self._memory = self._open()
                 self._follow(self._memory, time.monotonic())
@@ -241,7 +241,7 @@ class Watch:
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
-        """Count a subscriber; the first starts the thread, which reports changes after `mark`."""
+        """Add a subscriber; the first one starts the thread, which reports changes after `mark`."""
         with self._lock:
             self._wanted += 1
             if self._wanted > 1:
@@ -250,7 +250,7 @@ class Watch:
         threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True).start()
 
     def stop(self) -> None:
-        """Count one subscriber less; without subscribers, the thread ends."""
+        """Remove a subscriber; the thread ends with the last one."""
         with self._lock:
             self._wanted -= 1
             if not self._wanted:

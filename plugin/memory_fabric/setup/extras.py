@@ -41,7 +41,7 @@ MAX_KEYS_READ = 5000
 
 
 def reach(folder: str) -> None:
-    """Append an extra's folder to sys.path if complete, so that its packages can be imported."""
+    """Append an extra's folder to sys.path if it is complete, to make its packages importable."""
     if folder and folder not in sys.path and os.path.exists(os.path.join(folder, MARKER)):
         sys.path.append(folder)
         installation.hold(folder)

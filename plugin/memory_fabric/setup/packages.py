@@ -183,7 +183,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 def acquire(data_dir: str) -> int:
     """Acquire `install.lock` and return its descriptor. Raises BlockingIOError if it is locked."""
-    from memory_fabric import file_lock  # only if an installation may start
+    from memory_fabric import file_lock  # imported late: only if an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
@@ -235,7 +235,7 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 
 def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
-    """Return True if packages are missing and no attempt has just failed (ignored if `insist`)."""
+    """Return True if packages are missing; after a recent failure, only if `insist` is set."""
     folder = folder_of("env", data_dir, plugin_root)
     if not folder or environment_python(data_dir, plugin_root) is not None:
         return False
@@ -327,7 +327,7 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # being deleted: starting the program will report this
+        return  # the environment is being deleted; starting the program will report this
 
 
 def held(environment: str) -> bool:

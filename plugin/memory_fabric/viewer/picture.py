@@ -30,13 +30,13 @@ MAX_ENTITIES, MAX_OBSERVATIONS, MAX_RELATIONS = 20_000, 100_000, 100_000
 MAX_RECORDS, MAX_CHANGES = 10_000, 500
 # Maximum number of entities, and of records, listed for a change such as the import of a graph.
 MAX_TOUCHED = 100
-# Maximum distance, in relations, of an entity in a drawing from the entity in the centre.
+# A drawing around an entity shows the entities that are at most this many relations away.
 MAX_STEPS = 3
 # Maximum number of items listed for review, for each kind; the totals count all items.
 MAX_DUE = 200
 # Only this many of the newest records are checked for near duplicates, which takes time.
 MAX_COMPARED = 500
-# The page shows the benefit of the memory for this period, which ends with the current week.
+# The page shows the benefit of the memory for these weeks, including the current one.
 WORTH_S = 8 * counts.WEEK_S
 # The scope of rows without a record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
@@ -95,8 +95,8 @@ def presentable(parts: Payload) -> Json:
 
 
 def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = False) -> Json:
-    """Return entities in creation order, relations and (unless `only_graph`) observations, and
-    records and changes, newest first. `left_out` has the numbers of items beyond the limits. The
+    """Return entities in creation order and relations; unless `only_graph`, also observations, and
+    records and changes (newest first). `left_out` has the numbers of items beyond the limits. The
     texts are not redacted yet. Raises the same errors as `picture`.
     """
     databases = memory.databases()

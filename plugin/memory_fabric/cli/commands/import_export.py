@@ -91,7 +91,7 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         show.progress_bar("Importing", quiet=as_json) as tell,
     ):
         path, called = source, ""
-        if source == STREAM:  # It is read twice: copy standard input to a file.
+        if source == STREAM:  # the import reads twice: copy standard input to a file
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.flush()
             path, called = copy.name, "standard input"
@@ -299,7 +299,7 @@ def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
 def _restore_pages(
     paths: Sequence[str], *, mine: bool, here: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Show what pages contain; restore it unless `dry_run`. `here` allows other projects' pages."""
+    """Show pages' memories; restore them unless `dry_run`. `here` allows other projects' pages."""
     batch = run.new_batch()
     with environment.open_memory() as memory:
         pages = []

@@ -200,7 +200,7 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
 
 
 def _show_proposals(settings: Settings) -> None:
-    """Print this project's proposals, and count the others; outside a project, print all."""
+    """Print this project's proposals and the number of others; outside a project, print all."""
     proposed = reviewing.proposals(settings)
     place = identity.identify(os.path.realpath(settings.project_dir))
     here = registry_file.place_owner(registry_file.read_registry(settings.home), place)
@@ -223,7 +223,7 @@ def _show_proposals(settings: Settings) -> None:
 
 
 def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
-    """Accept and drop proposals by id or project, all or none: an unknown name is an error."""
+    """Accept and drop proposals by id or project in one step; do nothing if a name is unknown."""
     proposed, step = reviewing.proposals(settings), f"learn-{short_id(new_id())}"
     wanted: dict[str, tuple[bool, str]] = {}
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:

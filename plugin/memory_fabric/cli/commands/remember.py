@@ -106,7 +106,7 @@ def remember(
             lesson = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
             stated = stated._replace(why=_with_lesson("", lesson))
             complete = _completed(memory, stated)
-        from memory_fabric.capture.remember import state  # imported late: not for invalid input
+        from memory_fabric.capture.remember import state  # imported late: only for valid input
 
         provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
         stored, is_new = state(memory, complete, provenance, replaced)

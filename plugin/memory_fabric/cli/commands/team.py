@@ -416,7 +416,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory; refuse the action `for_the_user` in a shell of a client."""
+    """Open this folder's memory; in a client's shell, refuse if `for_the_user` names an action."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:

@@ -1,4 +1,4 @@
-"""Commands check, repair, backup and queue: maintain stored data and the queue of texts."""
+"""Commands check, repair, backup and queue: maintain stored data, and queued texts to ingest."""
 
 import os
 import time

@@ -26,9 +26,9 @@ HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
 # Each health endpoint has its own rate limit, which other requests without a key cannot exhaust.
 HEALTH_PER_S = 2000
-# Paths that accept a body in any request; their handlers refuse GET requests themselves.
+# Paths that accept a body with any method, because their handlers refuse GET requests themselves.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
-# Enough for a query of four kilobytes in which each byte is percent-encoded as three bytes.
+# Room in a URL for a query of four kilobytes, each byte of which is percent-encoded as three.
 MAX_ADDRESS_BYTES = 16 << 10
 # h11 itself limits the size of the headers only if they do not arrive in one piece.
 MAX_HEADER_BYTES = 16 << 10
@@ -52,8 +52,8 @@ HOLDER = "memory_fabric.holder"
 
 class Names:
     """The allowed Host headers and origins of this server; `host` is its address as in a URL. A
-    name in `allowed` matches with the server's port or none (for a server behind TLS); a name that
-    includes a port matches only with that port. Raises BadInput for an invalid name.
+    name in `allowed` matches with the server's port or without a port (for a server behind TLS), a
+    name with a port only with that port. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -111,7 +111,7 @@ class Rate:
 
 
 class Guard:
-    """ASGI middleware that makes this module's checks; `cookie` is the name of the key cookie."""
+    """ASGI middleware that makes this module's checks; `cookie` is the name of the login cookie."""
 
     def __init__(
         self, app: ASGIApp, keys: Keys | MemberKeys, names: Names, rate: Rate, cookie: str
@@ -126,7 +126,7 @@ class Guard:
         has_begun = is_over = False
 
         async def guarded(message: Message) -> None:
-            """Add security headers, and end the response if the holder's key is deleted."""
+            """Send a message with security headers; end the response if the key is deleted."""
             nonlocal has_begun, is_over
             if is_over:
                 return  # the response has been cut off
@@ -177,12 +177,12 @@ class Guard:
         return None
 
     def _refuse(self, scope: Scope, headers: Headers) -> None:
-        """Raise Refused if the host or origin is foreign, or if the request is too large."""
+        """Raise Refused if the host or the origin is not allowed, or the request is too large."""
         if not self._names.fit_host(headers.getlist("host")):
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
             raise Refused(403, "wrong_host", message, remedy)
-        is_link = scope["path"] == FRONT  # a link on another site may lead here
+        is_link = scope["path"] == FRONT  # other sites may link to the front page
         if not self._names.fit_origins(headers.getlist("origin")) or (
             headers.get("sec-fetch-site") in STRANGERS and not is_link
         ):
@@ -197,7 +197,7 @@ class Guard:
             raise Refused(413, "too_large", "A read request must not have a body.")
 
     def _opened(self, scope: Scope) -> Response | None:
-        """Log a browser in: redirect it, and set a cookie for the key in its URL."""
+        """Log in a browser whose URL contains a key: set a cookie for the key, and redirect."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])

@@ -1,4 +1,4 @@
-"""The ingest queue of the server: it commits texts in batches, and a child process handles them.
+"""The ingest queue of the server: it commits texts in batches, and a child process processes them.
 
 Requests that arrive during a commit share the next commit (group commit). This raised the rate of
 sixteen senders from 444 to 893 answers a second (docs/decisions/0032). Ingest has its own thread
@@ -32,7 +32,7 @@ Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
 # A text that waits to be committed, the size of its long fields, and the future of its outcome.
 Waiting = tuple[ingest_protocol.Ingest, int, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
-# The maximum number of texts in a commit: large enough to hide the disk's latency, yet quick.
+# The maximum number of texts per commit: enough to hide the disk's latency, but quick to commit.
 MAX_TOGETHER = 128
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # Minimum seconds between two checks of the number of waiting texts.
@@ -44,7 +44,7 @@ SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
 # The worker gets a lower priority than the server, because senders wait only for the server.
 NICE = 10
-# The first and the longest pause in seconds before a worker's restart; each pause is doubled.
+# The first and the longest pause in seconds before a worker's restart; each pause doubles the last.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A worker that ran for at least this many seconds resets the pause to its first value.
 LONG_S = 30.0
@@ -58,7 +58,7 @@ class BatchedWriter:
     def __init__(
         self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # `own` only commits texts; the worker that processes them writes the other tiers.
+        # `own` only stores texts in the queue; everything else is left to the worker process.
         self._thread, self._store = own, store
         self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []

@@ -1,5 +1,5 @@
-"""The API keys of the server: the key of this run, single-use keys, and permanent keys. A permanent
-key is shown only when it is created. The server stores its name, its SHA-256 and its creation time.
+"""The API keys of the server: one for each run, single-use keys, and permanent keys. A permanent
+key is shown only on creation; the server stores its name, its SHA-256 and its creation time.
 """
 
 import os
@@ -146,7 +146,7 @@ class Keys:
         return bool(self._kept)
 
     def holder(self, key: str) -> str:
-        """Return a key's holder; NOBODY if it is invalid. Keys are compared in constant time."""
+        """Return the holder of a key, NOBODY for an invalid key. Comparison is constant-time."""
         self._look()
         hashed = digest_of(key)
         holders = [known.digest for known in self._kept if compare_digest(known.digest, hashed)]
@@ -206,7 +206,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: the database has just checked the key, and responses are short."""
+        """Return True, because the database has just checked the key and responses are short."""
         return True
 
 

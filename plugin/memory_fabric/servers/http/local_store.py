@@ -35,7 +35,7 @@ from memory_fabric.text import cut, each_text, many, neutralised, one_line
 Answer = dict[str, Any]
 BY = models.Provenance(source="page", trust="user")
 MAX_SHOWN_CHARS = 200
-# Seconds at shutdown for each memory to write its other tiers.
+# Seconds at shutdown for each memory to write files such as MEMORY.md.
 CLOSE_GRACE_S = 0.5
 
 

@@ -131,7 +131,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and proposed links, limited to the domain if it is isolated."""
+    """Return the home's projects and proposed links; an isolated domain gets only its own data."""
     from memory_fabric.viewer.picture import candidate, presentable  # for the first question
 
     listed: list[dict[str, Any]] = []
@@ -148,7 +148,7 @@ def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
 
 
 MAX_READERS = 32
-# The first and the longest pause in seconds before a reader's restart; each pause is doubled.
+# The first and the longest pause in seconds before a reader's restart; each pause doubles the last.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # A reader that takes more than this many seconds to answer is killed; its disk may not respond.
 ANSWER_S = 30.0

@@ -237,7 +237,7 @@ class RecordBody(_Body):
 
 
 class Confirmed(_Body):
-    """Request for a change that needs a preview's code; without the code, it is only previewed."""
+    """Request for a change; without the code of a preview, the change is only previewed."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 

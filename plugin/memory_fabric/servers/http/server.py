@@ -1,7 +1,7 @@
 """The server process: its socket, its signals and shutdown, and the limits on its connections.
 
-Any program on this machine can open connections without a key. So that idle connections block no
-others, the server closes the connection that has waited longest once there are too many.
+Any program on this machine can open connections without a key. If there are too many, the one that
+has waited longest for a complete request is closed, so that idle connections do not block others.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ class Listener:
 
     def __init__(self, host: str, port: int, allowed: Sequence[str]) -> None:
         self.is_local = address_of(host).is_loopback
-        stated = sorted(checked(allowed))  # raises BadInput, so it precedes the socket
+        stated = sorted(checked(allowed))  # checked before the socket is opened
         self._socket = listening(host, port)
         name, self.port = self._socket.getsockname()[:2]
         self.host = f"[{name}]" if ":" in name else name

@@ -38,7 +38,7 @@ MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds to wait for a replica that lags, between two checks of it, and after a failure of it.
+# Seconds to wait for a replica that lags, between two checks of it, and after it has failed.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "

@@ -96,7 +96,7 @@ class TeamMemory(Memory):
         return self.apply_now(operation)  # changes to the shared log are not queued
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain for a new statement: `stated` if visible, else the first visible."""
+        """Return the domain of a new statement: `stated` if visible, else the first visible one."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated

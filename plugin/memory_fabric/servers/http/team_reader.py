@@ -157,7 +157,7 @@ class TeamReader(reader.Reader):
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Return the approximate number of rows that contain each word, if it occurs at all."""
+        """Map each word that occurs to the approximate number of rows that contain the word."""
         known, count = self._statistics(terms)
         common = {
             term: round(known[term].share * count)
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, entity's name, True if the key is an alias) for each of the known keys."""
+        """Return (key, entity's name, True if the key is an alias) for all keys of entities."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]

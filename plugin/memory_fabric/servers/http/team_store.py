@@ -124,7 +124,7 @@ class TeamStore(routes.Store):
         return []
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the handler of MCP requests, which it answers independently of each other."""
+        """Return the handler of MCP requests; it answers each request independently."""
         from memory_fabric.servers.http import team_tools  # slow to import
 
         return team_tools.manager(self._access, max_bytes)
@@ -176,7 +176,7 @@ class Worker(threading.Thread):
         self.due, self._ending = threading.Event(), threading.Event()
 
     def close(self, timeout_s: float) -> None:
-        """Stop the thread after its current text; wait for that at most `timeout_s` seconds."""
+        """Stop the thread after its current text; wait at most `timeout_s` seconds for its end."""
         self._ending.set()
         self.due.set()
         if self.is_alive():
@@ -202,7 +202,7 @@ class Worker(threading.Thread):
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
-        """Process the next of the member's texts that are due; return False if none is due."""
+        """Process the member's next text if one is due; return False if no text is due."""
         claimed: list[str] = []
 
         def process(connection: Connection) -> bool:

@@ -1,5 +1,5 @@
-"""The MCP tools for a team's shared log. Those defined here differ from the tools of a local
-memory: only the caller's own statements can be forgotten or replaced. `team` is a TeamMemory.
+"""The MCP tools for a team's shared log. In the tools defined here, unlike those of a local memory,
+only the caller's own statements can be forgotten or replaced. `team` is a TeamMemory.
 """
 
 import hashlib
@@ -137,7 +137,7 @@ def _answer(
 
 
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
-    """Return these entities in this order, and their relations; if `outgoing`, only from them."""
+    """Return these entities in this order, with their relations (outgoing ones if `outgoing`)."""
     types: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {name: {} for name in names}
     relations: dict[models.Relation, None] = {}

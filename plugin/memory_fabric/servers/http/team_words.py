@@ -66,7 +66,7 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return a query for rows with any of the words (or all `phrases`), or None without lexemes.
+    """Return a query for rows with any of the words (or all `phrases`), None if none has lexemes.
 
     Each group contains the spellings of one word; `known` has the statistics of all spellings and
     phrases. The space has about `rows` rows. Frequent words are limited as the module describes.

@@ -74,7 +74,7 @@ def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[P
 def opened(
     databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
 ) -> tuple[Page, str]:
-    """Return a page of the entities with these names; note which are missing (MEM-07, MEM-08)."""
+    """Return a page of the entities with these names; a note reports omissions (MEM-07, MEM-08)."""
     existing_names = (name for db in databases for name in graph.existing(db, names))
     ordered = list(dict.fromkeys(existing_names))
     rest = enumerate(ordered[start.place :], start.place)

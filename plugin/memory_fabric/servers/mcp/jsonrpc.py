@@ -121,7 +121,7 @@ def wire(outcome: Outcome) -> dict[str, Any]:
 
 
 def as_json(value: Any, margin: str = "\n") -> str:
-    """Format a value like `JSON.stringify(value, null, 2)`; each line begins with `margin`."""
+    """Format a value like `JSON.stringify(value, null, 2)`; `margin` is a newline and an indent."""
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "

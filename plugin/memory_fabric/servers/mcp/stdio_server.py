@@ -34,7 +34,7 @@ else:
 
 # The first request after the handshake. A client pauses after it, which gives time to load code.
 LISTED = b'"tools/list"'
-# Seconds to finish after SIGINT: less than 100 ms, when a client sends SIGTERM.
+# Seconds to finish after SIGINT, because a client sends SIGTERM after 100 ms.
 SIGNAL_GRACE_S = 0.08
 # Seconds after the end of input to send pending responses, and seconds to close the memory.
 ANSWERS_GRACE_S = 10.0
@@ -202,7 +202,7 @@ def claimed_output() -> int:
 
 class WorkingFolder:
     """The folder in which the server was started; once it has a memory, it is used as the project.
-    Until then only the user's memory is used, because desktop clients start servers anywhere.
+    Until then only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:

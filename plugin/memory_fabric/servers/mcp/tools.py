@@ -167,7 +167,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
         return Outcome((f"MCP error -32602: Tool {name} not found",), failed=True)
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # The schemas equal the reference server's, which lack a domain: validate it separately.
+        # The schemas equal the reference server's, so this additional field is validated here.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -244,7 +244,7 @@ class RequestHandler:
         The call's id in `meta` identifies the agent. If agents are isolated, a call without an id
         is refused only from Claude Code, because other clients have no agents.
         """
-        store_thread.renew(memory)  # first, because settings may isolate domains now
+        store_thread.renew(memory)  # first: changed settings may isolate domains
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
