@@ -35,7 +35,7 @@ class Box:
 IDS = "ids.py"
 
 
-def test_each_part_that_runs_is_changed_and_nothing_that_only_explains() -> None:
+def test_every_executable_part_is_mutated_but_no_docstring_or_annotation() -> None:
     changed = [
         mutation_sites.mutated(SOURCE, site).decode().splitlines()[site.line - 1].strip()
         for site in mutation_sites.sites("box.py", SOURCE)
@@ -58,7 +58,7 @@ def test_each_part_that_runs_is_changed_and_nothing_that_only_explains() -> None
     ]
 
 
-def test_a_place_names_its_outermost_function_or_what_its_statement_assigns() -> None:
+def test_a_mutation_site_names_its_outermost_function_or_the_assigned_names() -> None:
     places = mutation_sites.sites("box.py", SOURCE)
 
     assert {(place.function, place.names) for place in places} == {
@@ -67,7 +67,7 @@ def test_a_place_names_its_outermost_function_or_what_its_statement_assigns() ->
     }
 
 
-def test_a_draw_is_repeated_by_its_seed_and_takes_from_every_package() -> None:
+def test_a_seed_determines_the_sampled_mutations_and_every_package_is_sampled() -> None:
     names = {"large": 900, "small": 90, "tiny": 1}
     rooms = {name: mutation_sites.sites(f"{name}/box.py", SOURCE) for name in names}
 
@@ -84,7 +84,9 @@ def test_a_draw_is_repeated_by_its_seed_and_takes_from_every_package() -> None:
     assert len({(site.path, site.line) for site in first}) == 6
 
 
-def test_a_change_is_caught_by_a_test_that_needs_it_and_survives_others(tmp_path: Path) -> None:
+def test_a_mutation_is_caught_by_a_test_of_the_changed_code_and_survives_other_tests(
+    tmp_path: Path,
+) -> None:
     copy = mutations.Copy(tmp_path / "copy")
     changed = copy.tree / mutation_map.PACKAGE / IDS
     before = changed.read_bytes()

@@ -51,7 +51,9 @@ def both(sides: Sides) -> Sides:
         for story in STORIES
     ],
 )
-def test_a_story_is_answered_as_by_the_reference_server(both: Sides, story: Story) -> None:
+def test_each_sequence_of_calls_is_answered_as_by_the_reference_server(
+    both: Sides, story: Story
+) -> None:
     for number, step in enumerate(story.steps):
         ours, theirs = (answer(side, step.tool, dict(step.arguments)) for side in both)
 
@@ -96,7 +98,7 @@ LONGER_PIECES = 150
 
 
 @pytest.mark.behaviour("MEM-07c")
-def test_whatever_piece_of_a_text_the_reference_finds_ours_finds(both: Sides) -> None:
+def test_our_search_finds_every_part_of_a_text_that_the_reference_server_finds(both: Sides) -> None:
     entities = [entity(f"e{n}", text, kind=f"k{n}") for n, text in enumerate(SENTENCES)]
     for side in both:
         side.call("create_entities", {"entities": entities})
@@ -143,7 +145,7 @@ CURSOR = re.compile(r"cursor ([\w.]+?)\.?(?:\s|$)")
     ],
     ids=["read_graph", "search_nodes, empty", "search_nodes", "open_nodes"],
 )
-def test_the_pages_of_a_large_answer_are_the_references_whole(
+def test_the_pages_of_a_large_answer_together_equal_the_answer_of_the_reference_server(
     both: Sides, tool: str, arguments: dict[str, Any]
 ) -> None:
     for side in both:
@@ -180,7 +182,7 @@ def _name(each: dict[str, Any]) -> str:
 
 
 @pytest.mark.behaviour("MEM-16b")
-def test_the_resource_is_the_whole_graph_however_large(both: Sides) -> None:
+def test_the_graph_resource_contains_even_a_large_graph_completely(both: Sides) -> None:
     texts = []
     for side in both:
         side.call("create_entities", {"entities": BIG})
@@ -192,7 +194,7 @@ def test_the_resource_is_the_whole_graph_however_large(both: Sides) -> None:
 
 
 @pytest.mark.behaviour("MEM-11d")
-def test_a_megabyte_of_one_observation_comes_back_whole(both: Sides) -> None:
+def test_an_observation_of_one_megabyte_is_returned_completely(both: Sides) -> None:
     big = entity("big", "pagination " * 95_000)
 
     answers = [

@@ -217,7 +217,7 @@ class Tools(RuleBasedStateMachine):
     *("MEM-03b", "MEM-04", "MEM-05", "MEM-06", "MEM-07a", "MEM-07b", "MEM-07c", "MEM-08"),
     *("MEM-09a", "MEM-09b", "MEM-10a", "MEM-10b", "MEM-11a"),
 )
-def test_any_sequence_of_calls_leaves_what_the_model_says() -> None:
+def test_after_any_sequence_of_calls_the_graph_equals_a_reference_model() -> None:
     run_machine(
         Tools,
         settings=settings(max_examples=examples(50, 12), stateful_step_count=20, deadline=None),

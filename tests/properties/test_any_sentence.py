@@ -61,7 +61,7 @@ def test_every_sentence_can_be_read_without_the_boundary(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", STATED)
-def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
+def test_the_remember_command_accepts_a_sentence_that_begins_with_its_reason(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -72,7 +72,7 @@ def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
     assert capsys.readouterr().out
 
 
-def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
+def test_a_sentence_that_cannot_be_parsed_is_counted_and_reported_without_its_text(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)
@@ -92,7 +92,7 @@ def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
     memory.close()
 
 
-def test_status_tells_how_many_were_set_aside(
+def test_status_shows_how_many_sentences_could_not_be_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -109,7 +109,7 @@ def test_status_tells_how_many_were_set_aside(
     assert json.loads(capsys.readouterr().out)["unread_sentences"] == 3
 
 
-def test_what_is_no_sentences_fault_goes_through(tmp_path: Path) -> None:
+def test_errors_not_caused_by_a_sentence_are_not_caught(tmp_path: Path) -> None:
     def locked() -> None:
         raise TimeoutError
 

@@ -88,7 +88,7 @@ def test_names_that_differ_in_one_character_are_two_records(
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_recall_shows_both_of_two_names(pair: tuple[str, str]) -> None:
+def test_recall_returns_both_records_whose_names_differ_slightly(pair: tuple[str, str]) -> None:
     hits = [
         Hit(f"record:{n}", SENTENCES[1].format(name), "records", NOW, 0.5)
         for n, name in enumerate(pair)
@@ -106,7 +106,7 @@ def test_ingest_keeps_both_of_two_stated_decisions(pair: tuple[str, str]) -> Non
     assert [record.what for record in parts.records(came, {})] == list(texts)
 
 
-def test_the_command_says_known_of_the_same_name_only(
+def test_the_remember_command_reports_a_record_as_known_only_for_the_same_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)

@@ -197,7 +197,7 @@ def test_what_stands_among_signs_of_the_index_is_still_found(fabric: Fabric, tex
 
 
 @pytest.mark.parametrize(("fabric", "kind"), HUGE, indirect=["fabric"])
-def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
+def test_a_prompt_of_a_megabyte_runs_the_same_statements_as_its_beginning(
     fabric: Fabric, kind: str
 ) -> None:
     text = huge[kind]
@@ -221,7 +221,9 @@ def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
 
 
 @pytest.mark.parametrize(("fabric", "kind"), HUGE, indirect=["fabric"])
-def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, kind: str) -> None:
+def test_a_prompt_of_a_megabyte_makes_a_limited_number_of_function_calls(
+    fabric: Fabric, kind: str
+) -> None:
     calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
@@ -240,7 +242,9 @@ def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, 
         assert 0 < calls <= MOST_CALLS
 
 
-def test_the_real_door_answers_a_megabyte_with_nul_and_surrogates(tmp_path: Path) -> None:
+def test_the_prompt_hook_answers_a_megabyte_with_nul_characters_and_surrogates(
+    tmp_path: Path,
+) -> None:
     hooks = HookRunner(tmp_path)
     unit = 'use cursor pagination \0 \ud83d and \udc00 in lists \\" 移行 '
     event = {
@@ -285,7 +289,7 @@ def damage(path: str, index: str, how: str) -> None:
 
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize(("index", "source"), SOURCES.items())
-def test_a_corrupt_source_is_named_and_the_others_answer(
+def test_recall_reports_a_corrupt_source_and_still_searches_the_other_sources(
     tmp_path: Path, index: str, source: str, how: str
 ) -> None:
     first = open_memory(tmp_path)
@@ -308,7 +312,9 @@ def test_a_corrupt_source_is_named_and_the_others_answer(
     assert json.dumps(answer_as_json(answer))
 
 
-def test_where_the_one_graph_is_corrupt_the_answer_says_that_it_is_missing(tmp_path: Path) -> None:
+def test_the_answer_reports_that_the_graph_is_missing_if_the_only_graph_is_corrupt(
+    tmp_path: Path,
+) -> None:
     first = open_memory(tmp_path)
     remember(first, "Pagination uses opaque cursors", names=["cursors"])
     path = first.path_of("project")
@@ -325,7 +331,9 @@ def test_where_the_one_graph_is_corrupt_the_answer_says_that_it_is_missing(tmp_p
 
 
 @pytest.mark.parametrize("index", SOURCES)
-def test_the_hook_goes_on_beside_a_corrupt_source(tmp_path: Path, index: str) -> None:
+def test_the_prompt_hook_still_injects_memories_if_one_source_is_corrupt(
+    tmp_path: Path, index: str
+) -> None:
     hooks = HookRunner(tmp_path)
     memory = Memory.open(read_settings(hooks.environ, {}))
     fill(memory)

@@ -141,13 +141,15 @@ def write_nothing() -> None:
     ],
     ids=["nothing", "newline", "broken", "9 MB", "binary"],
 )
-def test_input_that_is_no_event(hooks: HookRunner, data: bytes, said: str) -> None:
+def test_invalid_input_is_logged_and_gets_no_reply(
+    hooks: HookRunner, data: bytes, said: str
+) -> None:
     assert_silent(hooks.run(data))
     (line,) = hooks.log
     assert said in line
 
 
-def test_a_closed_stdin(hooks: HookRunner) -> None:
+def test_a_closed_stdin_is_logged_and_gets_no_reply(hooks: HookRunner) -> None:
     assert_silent(hooks.run(EVENTS[1], prepare=lambda: os.close(0)))
     (line,) = hooks.log
     assert "no input" in line
@@ -167,14 +169,16 @@ def _deaf() -> None:
 
 
 @pytest.mark.parametrize(("run", "event"), EACH)
-def test_a_home_that_is_a_file(hooks: HookRunner, run: Run, event: dict[str, Any]) -> None:
+def test_hooks_do_not_fail_if_the_memory_folder_is_a_file(
+    hooks: HookRunner, run: Run, event: dict[str, Any]
+) -> None:
     hooks.memory.write_text("not a folder", "utf-8")
     assert_open(run(hooks, event))
     assert_open(run(hooks, {**event, "prompt": DECISION}))
     assert hooks.memory.read_text("utf-8") == "not a folder"
 
 
-def test_a_home_that_cannot_exist_is_named_in_the_log(hooks: HookRunner) -> None:
+def test_a_memory_folder_that_cannot_exist_is_reported_in_the_log(hooks: HookRunner) -> None:
     assert_open(
         hooks.run(
             {**EVENTS[1], "prompt": DECISION}, {"MEMORY_FABRIC_HOME": "/dev/null/memory-fabric"}
@@ -183,7 +187,7 @@ def test_a_home_that_cannot_exist_is_named_in_the_log(hooks: HookRunner) -> None
     assert hooks.log
 
 
-def test_an_empty_read_only_home(hooks: HookRunner) -> None:
+def test_hooks_do_not_fail_with_an_empty_read_only_memory_folder(hooks: HookRunner) -> None:
     hooks.memory.mkdir()
     hooks.memory.chmod(0o500)
     results = answered(hooks, [hooks.memory] * len(EVENTS), obey_permissions)
@@ -193,7 +197,7 @@ def test_an_empty_read_only_home(hooks: HookRunner) -> None:
     assert list(hooks.memory.iterdir()) == []
 
 
-def test_a_filled_read_only_home_still_recalls(remembering: HookRunner) -> None:
+def test_recall_works_with_a_read_only_memory_folder(remembering: HookRunner) -> None:
     for path in [remembering.memory, *remembering.memory.rglob("*")]:
         path.chmod(0o500 if path.is_dir() else 0o400)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": QUESTION}
@@ -202,7 +206,7 @@ def test_a_filled_read_only_home_still_recalls(remembering: HookRunner) -> None:
     assert "PostgreSQL" in result.context
 
 
-def test_nothing_writable_at_all(hooks: HookRunner) -> None:
+def test_hooks_do_not_fail_if_no_folder_is_writable(hooks: HookRunner) -> None:
     for path in (hooks.folder, hooks.data, hooks.project, hooks.user_home):
         path.chmod(0o500)
     try:
@@ -214,7 +218,7 @@ def test_nothing_writable_at_all(hooks: HookRunner) -> None:
         assert_open(result)
 
 
-def test_a_full_disk(remembering: HookRunner) -> None:
+def test_hooks_do_not_fail_on_a_full_disk(remembering: HookRunner) -> None:
     whole = remembering.memory
     homes = [remembering.folder / str(event["hook_event_name"]) for event in EVENTS]
     for home in homes:
@@ -231,14 +235,14 @@ def test_a_full_disk(remembering: HookRunner) -> None:
         assert "PostgreSQL" in here(remembering, after).context
 
 
-def test_a_full_disk_under_hooks_that_the_client_starts(remembering: HookRunner) -> None:
+def test_hook_processes_do_not_fail_on_a_full_disk(remembering: HookRunner) -> None:
     for event in STARTED:
         assert_open(remembering.run(event, prepare=write_nothing))
         assert_open(remembering.run({**event, "prompt": DECISION}, prepare=write_nothing))
     assert "PostgreSQL" in remembering.say(QUESTION, session="after").context
 
 
-def test_a_full_disk_under_the_log(hooks: HookRunner) -> None:
+def test_hooks_do_not_fail_if_the_log_cannot_be_written(hooks: HookRunner) -> None:
     (hooks.memory / "logs").mkdir(parents=True)
     (hooks.memory / "logs" / "memory-fabric.log").symlink_to("/dev/full")
     assert_silent(hooks.run(b"{"))
@@ -255,7 +259,7 @@ def locked(remembering: HookRunner) -> Iterator[HookRunner]:
     holder.close()
 
 
-def test_a_database_locked_in_mid_session_still_recalls(remembering: HookRunner) -> None:
+def test_recall_works_if_the_database_is_locked_during_a_session(remembering: HookRunner) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     assert "PostgreSQL" in remembering.run(start).context
     remembering.say("We decided to use Redis for the job queue since it is simple.", "other")
@@ -270,21 +274,21 @@ def test_a_database_locked_in_mid_session_still_recalls(remembering: HookRunner)
 
 
 @pytest.mark.parametrize("source", ["startup", "resume"])
-def test_a_session_that_starts_under_a_lock_is_given_its_decisions(
+def test_a_session_that_starts_while_the_database_is_locked_is_shown_decisions(
     locked: HookRunner, source: str
 ) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "s", "source": source}
     assert "PostgreSQL" in locked.run(start).context
 
 
-def test_a_locked_database_still_recalls(locked: HookRunner) -> None:
+def test_recall_works_while_the_database_is_locked(locked: HookRunner) -> None:
     result = locked.say(QUESTION, session="s")
     assert_open(result)
     assert "PostgreSQL" in result.context
     assert locked.log
 
 
-def test_what_is_said_while_the_database_is_locked_is_remembered_later(
+def test_a_decision_stated_while_the_database_is_locked_is_stored_later(
     remembering: HookRunner,
 ) -> None:
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
@@ -297,7 +301,7 @@ def test_what_is_said_while_the_database_is_locked_is_remembered_later(
 
 
 @pytest.mark.parametrize(("run", "event"), EACH)
-def test_a_database_that_nobody_may_read_now(
+def test_hooks_do_not_fail_while_the_database_is_locked_exclusively(
     remembering: HookRunner, run: Run, event: dict[str, Any]
 ) -> None:
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
@@ -335,7 +339,7 @@ DAMAGES: list[Callable[[Path], None]] = [_junk, _torn, _half]
     [(started, event, _torn) for event in STARTED]
     + [(here, event, damage) for event in EVENTS for damage in (*DAMAGES, _emptied)],
 )
-def test_a_corrupt_database(
+def test_hooks_do_not_fail_on_a_corrupt_database(
     remembering: HookRunner, run: Run, event: dict[str, Any], damage: Callable[[Path], None]
 ) -> None:
     _damaged(remembering, damage)
@@ -345,7 +349,7 @@ def test_a_corrupt_database(
 @pytest.mark.parametrize(
     ("run", "damage"), [(started, _torn), *((here, damage) for damage in DAMAGES)]
 )
-def test_a_corrupt_database_is_set_aside_and_told_once(
+def test_a_corrupt_database_is_set_aside_and_reported_once(
     remembering: HookRunner, run: Run, damage: Callable[[Path], None]
 ) -> None:
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": QUESTION}
@@ -371,7 +375,7 @@ def _damaged(hooks: HookRunner, damage: Callable[[Path], None]) -> None:
 
 
 @pytest.mark.parametrize(("run", "event"), EACH)
-def test_a_newer_schema_is_read_but_not_written(
+def test_a_database_with_a_newer_schema_is_not_written(
     remembering: HookRunner, run: Run, event: dict[str, Any]
 ) -> None:
     _make_newer(graph_of(remembering))
@@ -398,7 +402,7 @@ def _rows(path: Path) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     "missing", ["plugin", "plugin/memory_fabric/store", "plugin/memory_fabric/text.py"]
 )
-def test_a_half_updated_plugin_says_so_in_the_log(tmp_path: Path, missing: str) -> None:
+def test_hooks_do_not_fail_if_files_of_the_plugin_are_missing(tmp_path: Path, missing: str) -> None:
     root = tmp_path / "plugin"
     for name in ("hooks", "plugin"):
         ignored = shutil.ignore_patterns("*.pyc.*")  # another process may be writing it
@@ -415,7 +419,7 @@ def test_a_half_updated_plugin_says_so_in_the_log(tmp_path: Path, missing: str) 
 
 
 @pytest.mark.parametrize("folder", ["/nonexistent/project", "/dev/null", "relative", "", "/"])
-def test_a_project_folder_that_is_none(hooks: HookRunner, folder: str) -> None:
+def test_hooks_do_not_fail_with_an_invalid_project_folder(hooks: HookRunner, folder: str) -> None:
     hooks.environ["CLAUDE_PROJECT_DIR"] = folder
     for event in EVENTS:
         assert_open(here(hooks, event))
@@ -424,7 +428,7 @@ def test_a_project_folder_that_is_none(hooks: HookRunner, folder: str) -> None:
     assert not (Path("/") / ".claude").exists()
 
 
-def test_an_almost_empty_environment(hooks: HookRunner) -> None:
+def test_hooks_do_not_fail_with_almost_no_environment_variables(hooks: HookRunner) -> None:
     hooks.environ = {**dict.fromkeys(hooks.environ, ""), "HOME": str(hooks.user_home)}
     for event in EVENTS:
         assert_open(here(hooks, event))
@@ -436,7 +440,9 @@ def test_an_almost_empty_environment(hooks: HookRunner) -> None:
     ("run", "name"),
     [(started, "Stop"), *((here, name) for name in ("Stop", "SubagentStop", "PreCompact"))],
 )
-def test_a_transcript_of_junk(hooks: HookRunner, run: Run, name: str) -> None:
+def test_hooks_do_not_fail_on_a_transcript_of_random_bytes(
+    hooks: HookRunner, run: Run, name: str
+) -> None:
     junk = hooks.folder / "junk.jsonl"
     junk.write_bytes(chance.randbytes(1 << 16) + b"\n{}\n[]\n" + b'{"type":"user","message":{}}\n')
     paths = {"transcript_path": str(junk), "agent_transcript_path": str(junk)}
@@ -444,6 +450,6 @@ def test_a_transcript_of_junk(hooks: HookRunner, run: Run, name: str) -> None:
     assert_open(run(hooks, event))
 
 
-def test_a_prompt_of_seven_megabytes(remembering: HookRunner) -> None:
+def test_hooks_do_not_fail_on_a_prompt_of_seven_megabytes(remembering: HookRunner) -> None:
     result = remembering.say(f"{DECISION} " + "word " * (7 << 20 >> 3), session="s")
     assert_open(result)

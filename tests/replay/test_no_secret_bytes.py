@@ -275,7 +275,7 @@ def everything(hooks: HookRunner) -> bytes:
     ids=lambda value: value.__name__,
     indirect=["hooks"],
 )
-def test_no_file_of_ours_holds_what_came_by(hooks: HookRunner, way: Way) -> None:
+def test_a_secret_seen_by_hooks_is_in_no_file_of_memory(hooks: HookRunner, way: Way) -> None:
     secret = token()
 
     way(hooks, secret)
@@ -291,7 +291,7 @@ def test_no_file_of_ours_holds_what_came_by(hooks: HookRunner, way: Way) -> None
     assert b"[redacted: " in everything(hooks)
 
 
-def test_the_search_would_see_it(hooks: HookRunner) -> None:
+def test_the_search_for_a_leaked_secret_finds_each_encoded_form(hooks: HookRunner) -> None:
     secret = token()
     for number, form in enumerate(forms(secret)):
         (hooks.folder / f"leak-{number}").write_bytes(b"..." + form + b"...")
@@ -299,7 +299,7 @@ def test_the_search_would_see_it(hooks: HookRunner) -> None:
     assert len(found_in(hooks, secret)) == 5
 
 
-def test_rows_of_an_older_release_are_shown_without_their_secret(hooks: HookRunner) -> None:
+def test_a_secret_stored_by_an_older_release_is_redacted_when_shown(hooks: HookRunner) -> None:
     """They were stored before a rule knew them: neither a prompt nor recall gives them out."""
     secret = token()
     run_hook(

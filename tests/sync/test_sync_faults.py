@@ -44,7 +44,7 @@ def said_in(repository: Repository, branch: str, machine: Machine) -> str:
     return "\n".join(key.shown(line, "shop") or "" for text in texts for line in text.split())
 
 
-def test_the_hooks_process_exchanges_and_no_hook_waits_for_it(
+def test_hooks_return_while_a_background_process_syncs_the_records(
     desk: Machine, laptop: Machine
 ) -> None:
     desk.say("Said on the desk")
@@ -56,7 +56,7 @@ def test_the_hooks_process_exchanges_and_no_hook_waits_for_it(
     assert laptop.decisions() == ["Said on the desk"]
 
 
-def test_without_the_repository_everything_waits_and_a_notice_comes_once(
+def test_records_wait_while_the_repository_is_unreachable_which_is_reported_once(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     away = repository.path.with_suffix(".away")
@@ -78,7 +78,7 @@ def test_without_the_repository_everything_waits_and_a_notice_comes_once(
     assert len(laptop.decisions()) == 7 and laptop.decisions() == desk.decisions()
 
 
-def test_a_failure_of_the_same_class_with_another_remedy_is_told_too(desk: Machine) -> None:
+def test_a_repeated_failure_is_reported_again_if_its_remedy_differs(desk: Machine) -> None:
     tie = ties.of(str(desk.home), desk.project_id)
     assert tie is not None
     with desk.opened() as memory:
@@ -93,7 +93,7 @@ def test_a_failure_of_the_same_class_with_another_remedy_is_told_too(desk: Machi
 
 
 @pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])
-def test_a_repository_that_lost_something_is_filled_again_and_told_once(
+def test_a_repository_that_lost_operations_is_filled_again_and_reported_once(
     tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository, loss: str
 ) -> None:
     desk.say("Before, from the desk")
@@ -125,7 +125,7 @@ def test_a_repository_that_lost_something_is_filled_again_and_told_once(
     assert third.decisions() == expected
 
 
-def test_history_that_somebody_rewrote_without_a_loss_is_no_fault(
+def test_rewritten_git_history_without_lost_operations_is_not_reported(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     desk.say("Said before")
@@ -144,7 +144,7 @@ def test_history_that_somebody_rewrote_without_a_loss_is_no_fault(
     assert desk.decisions() == laptop.decisions() == ["Said after", "Said before"]
 
 
-def test_lines_of_somebody_else_and_damaged_ones_are_refused_and_told_once(
+def test_forged_and_damaged_lines_in_the_repository_are_refused_and_reported_once(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     desk.say("Said on the desk")
@@ -161,7 +161,7 @@ def test_lines_of_somebody_else_and_damaged_ones_are_refused_and_told_once(
     assert laptop.decisions() == ["Said on the desk"]
 
 
-def test_a_line_that_was_damaged_comes_back_from_a_machine_that_has_it(
+def test_a_damaged_line_in_the_repository_is_restored_by_a_machine_that_has_the_operation(
     tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     desk.say("Said on the desk")
@@ -181,7 +181,7 @@ def test_a_line_that_was_damaged_comes_back_from_a_machine_that_has_it(
     assert third.decisions() == ["Said on the desk"]
 
 
-def test_a_purge_leaves_no_line_of_the_words_on_either_machine_nor_a_history(
+def test_a_purge_erases_the_words_from_both_machines_and_from_the_git_history(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     [id_] = desk.say("Invoices come from Zanzibar")
@@ -202,7 +202,7 @@ def test_a_purge_leaves_no_line_of_the_words_on_either_machine_nor_a_history(
     assert desk.now()[1]["again"] == laptop.now()[1]["again"] == ""
 
 
-def test_where_forced_pushes_are_refused_a_purge_still_takes_the_lines_away(
+def test_a_purge_removes_its_lines_even_if_the_repository_refuses_forced_pushes(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     repository.git("config", "receive.denyNonFastForwards", "true")
@@ -218,7 +218,7 @@ def test_where_forced_pushes_are_refused_a_purge_still_takes_the_lines_away(
     assert desk.decisions() == laptop.decisions() == []
 
 
-def test_old_days_become_one_file_without_what_was_replaced(
+def test_files_of_past_days_are_compacted_into_one_without_replaced_operations(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     [id_] = desk.say("Said a year ago")
@@ -255,7 +255,7 @@ def test_after_a_failed_compaction_the_next_exchange_succeeds(
     assert errors(desk) == []
 
 
-def test_machines_that_push_at_once_all_get_through(
+def test_machines_that_push_concurrently_all_succeed(
     tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     machines = [desk, laptop, Machine(tmp_path, "third")]
@@ -306,7 +306,9 @@ def test_a_process_that_is_killed_at_any_moment_is_taken_up_by_the_next(
         assert machine.run("check").status == 0
 
 
-def test_a_local_copy_that_is_damaged_is_made_again(desk: Machine, laptop: Machine) -> None:
+def test_a_damaged_local_clone_of_the_repository_is_created_again(
+    desk: Machine, laptop: Machine
+) -> None:
     desk.say("Said before")
     desk.now()
     folder = Path(desk.home) / FOLDER
@@ -323,7 +325,7 @@ def test_a_local_copy_that_is_damaged_is_made_again(desk: Machine, laptop: Machi
     assert laptop.decisions() == ["Said after", "Said before"]
 
 
-def test_two_homes_with_one_origin_as_after_a_copy_still_hear_each_other(
+def test_a_home_and_its_copy_with_the_same_origin_id_still_exchange_records(
     desk: Machine, laptop: Machine
 ) -> None:
     origin = (Path(desk.home) / "team" / "origin").read_text("utf-8")
@@ -337,7 +339,7 @@ def test_two_homes_with_one_origin_as_after_a_copy_still_hear_each_other(
     assert desk.decisions() == laptop.decisions() == ["Said on its copy", "Said on the desk"]
 
 
-def test_an_address_with_a_password_or_another_program_is_refused() -> None:
+def test_a_repository_address_with_a_password_or_a_foreign_protocol_is_refused() -> None:
     token = "glpat-" + "x7Kq2mVw9TzR4nLb8PyA"
     for url in ("https://me:secret@git.example.org/m.git", f"https://{token}@git.example.org/m"):
         with pytest.raises(BadAddress, match="credential helper") as refused:
@@ -350,7 +352,7 @@ def test_an_address_with_a_password_or_another_program_is_refused() -> None:
         assert checked(url) == url
 
 
-def test_a_host_that_refuses_the_login_is_told_with_the_remedy(tmp_path: Path) -> None:
+def test_a_refused_ssh_login_is_reported_with_a_remedy(tmp_path: Path) -> None:
     ssh = tmp_path / "ssh"
     ssh.write_text("#!/bin/sh\necho 'me@host: Permission denied (publickey).' >&2\nexit 255\n")
     ssh.chmod(0o700)
@@ -362,7 +364,7 @@ def test_a_host_that_refuses_the_login_is_told_with_the_remedy(tmp_path: Path) -
     assert not (machine.home / "team.json").exists()
 
 
-def test_git_asks_nobody_and_looks_at_no_other_repository(
+def test_git_runs_without_prompts_and_ignores_git_dir_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Repository
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))

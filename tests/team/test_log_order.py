@@ -76,7 +76,7 @@ def test_every_reader_reads_every_commit_once_and_nothing_else(
         assert len(set(read)) == len(read)
 
 
-def test_two_machines_that_replace_the_same_rows_at_once_both_succeed(open_log: OpenLog) -> None:
+def test_two_machines_can_replace_the_same_rows_concurrently(open_log: OpenLog) -> None:
     first = [operation(f"old {i}", key=f"o:{i}") for i in range(200)]
     open_log(ANN).push(first)
     held: list[list[str]] = []
@@ -99,7 +99,7 @@ def test_two_machines_that_replace_the_same_rows_at_once_both_succeed(open_log: 
     assert sorted(texts(found)) == ["desktop"] * 200 + ["laptop"] * 200
 
 
-def test_one_operation_from_two_machines_is_kept_once_and_acknowledged_to_both(
+def test_an_operation_pushed_by_two_machines_is_stored_once_and_acknowledged_to_both(
     open_log: OpenLog,
 ) -> None:
     said = operation("said once")
@@ -116,7 +116,7 @@ def test_one_operation_from_two_machines_is_kept_once_and_acknowledged_to_both(
     assert texts(open_log(BOB).pull(START)[0]) == ["said once"]
 
 
-def test_a_batch_is_kept_whole_or_not_at_all(
+def test_an_append_whose_connection_is_terminated_before_the_commit_stores_nothing(
     open_log: OpenLog, postgres: Cluster, place: Place
 ) -> None:
     log = open_log(ANN)
@@ -127,7 +127,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(
     assert open_log(BOB).pull(START) == ([], START._replace(epoch=1))
 
 
-def test_the_state_names_a_prepared_transaction_that_nobody_ended(
+def test_the_state_reports_an_unfinished_prepared_transaction_with_its_name(
     open_log: OpenLog, postgres: Cluster, place: Place
 ) -> None:
     name = "of a coordinator that died"
@@ -146,7 +146,9 @@ def test_the_state_names_a_prepared_transaction_that_nobody_ended(
     assert held.age_s is not None
 
 
-def test_how_long_is_told_of_transactions_that_the_role_may_see(open_log: OpenLog) -> None:
+def test_the_age_of_a_blocking_transaction_is_reported_only_to_its_own_role(
+    open_log: OpenLog,
+) -> None:
     writer = open_log(BOB)
     writer.connection.autocommit = False
     writer.connection.execute(APPEND, (writer.space, json.dumps(PAYLOAD), "2026-01-01"))
@@ -160,7 +162,9 @@ def test_how_long_is_told_of_transactions_that_the_role_may_see(open_log: OpenLo
 
 
 @pytest.mark.parametrize("size", [1000, 100_000])
-def test_an_answer_is_limited_in_bytes_and_still_goes_on(size: int, open_log: OpenLog) -> None:
+def test_a_pull_is_limited_in_bytes_and_the_next_pull_continues(
+    size: int, open_log: OpenLog
+) -> None:
     log = open_log(ANN)
     said = [operation("x" * size) for _ in range(5)]
     log.push(said)

@@ -76,7 +76,7 @@ def alone(tmp_path: Path) -> Home:
     return home
 
 
-def test_a_host_that_does_not_answer_delays_no_hook_and_is_told_once(alone: Home) -> None:
+def test_an_unresponsive_host_does_not_delay_hooks_and_is_reported_once(alone: Home) -> None:
     result = alone.event("SessionStart", source="startup")
     assert result.status == 0
 
@@ -95,7 +95,7 @@ def test_a_host_that_does_not_answer_delays_no_hook_and_is_told_once(alone: Home
     assert checks["shared log"]["state"] == "warning" and checks["shared log"]["remedy"]
 
 
-def test_a_failure_holds_the_next_hooks_off(alone: Home) -> None:
+def test_after_a_failure_hooks_start_no_sync_until_it_is_due(alone: Home) -> None:
     alone.work()
     failures = alone.state.failures
 
@@ -123,7 +123,7 @@ def test_a_wrong_password_is_told_once_with_the_remedy(
     assert right.status == 0 and right.json[0]["sent"] == 1
 
 
-def test_without_the_extra_one_notice_says_how_to_get_it(alone: Home) -> None:
+def test_a_missing_driver_is_reported_in_only_one_notice_with_the_remedy(alone: Home) -> None:
     alone.tie(packages="")
 
     for _ in range(2):
@@ -135,7 +135,7 @@ def test_without_the_extra_one_notice_says_how_to_get_it(alone: Home) -> None:
     assert alone.state.cause == "DriverMissing"
 
 
-def test_a_week_without_a_network_loses_nothing_and_is_quiet_for_days(
+def test_a_week_offline_loses_no_records_and_is_reported_only_after_days(
     another_cluster: Cluster, tmp_path: Path
 ) -> None:
     with another_cluster.database() as database:
@@ -159,7 +159,7 @@ def test_a_week_without_a_network_loses_nothing_and_is_quiet_for_days(
         assert ann.state.failures == 0 and ann.state.last_error == ""
 
 
-def test_a_server_that_was_set_back_is_filled_again_and_told_once(
+def test_a_server_restored_from_an_old_copy_is_filled_again_and_reported_once(
     another_cluster: Cluster, tmp_path: Path
 ) -> None:
     with another_cluster.database() as database:
@@ -197,7 +197,7 @@ def test_a_server_that_was_set_back_is_filled_again_and_told_once(
         assert decisions(third) == expected
 
 
-def test_a_server_that_moved_is_told_until_its_owner_prepares_it(
+def test_a_log_moved_to_another_server_is_reported_until_its_owner_runs_team_init(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str, another_cluster: Cluster,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -224,7 +224,7 @@ def test_a_server_that_moved_is_told_until_its_owner_prepares_it(
         assert decisions(bob) == decisions(ann) == ["Said after the move", "Said before the move"]
 
 
-def test_a_read_only_server_is_read_and_nothing_is_lost(
+def test_a_read_only_server_is_read_and_own_records_wait_until_writes_are_possible(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     remember(bob, "Bob said this before")
@@ -245,7 +245,9 @@ def test_a_read_only_server_is_read_and_nothing_is_lost(
     assert ann.sync()[SPACE]["sent"] == 1
 
 
-def test_what_the_server_refuses_is_shown_with_the_reason(ann: Home) -> None:
+def test_an_operation_that_the_server_refused_is_shown_in_the_status_with_the_reason(
+    ann: Home,
+) -> None:
     remember(ann, "This one will be refused")
     with opened(ann) as memory:
         database = memory.database("project", create=False)
@@ -261,7 +263,9 @@ def test_what_the_server_refuses_is_shown_with_the_reason(ann: Home) -> None:
     assert checks["shared log"]["state"] == "warning"
 
 
-def test_of_several_workers_one_exchanges_and_the_others_exit(ann: Home, bob: Home) -> None:
+def test_of_several_sync_processes_one_exchanges_operations_and_the_others_exit(
+    ann: Home, bob: Home
+) -> None:
     remember(ann, *(f"Decision number {number}" for number in range(50)))
 
     workers = [ann.worker() for _ in range(4)]
@@ -272,7 +276,7 @@ def test_of_several_workers_one_exchanges_and_the_others_exit(ann: Home, bob: Ho
     assert decisions(bob) == decisions(ann)
 
 
-def test_who_finds_another_at_work_says_so_and_changes_nothing(
+def test_the_sync_command_fails_with_a_message_while_another_process_syncs(
     ann: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.cli.commands.sync.WAIT_S", 0.0)

@@ -45,7 +45,7 @@ def joined(desk: Home, laptop: Home, dsn: dict[str, str]) -> str:
     return words
 
 
-def test_the_first_machine_prints_the_keys_words_and_the_second_takes_them(
+def test_the_first_machine_prints_key_words_and_joining_on_the_second_requires_them(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     done = desk.run("team", "join", dsn[ANN], "--space", SPACE, "--me")
@@ -67,7 +67,7 @@ def test_the_first_machine_prints_the_keys_words_and_the_second_takes_them(
     assert again.status == 0, again.err
 
 
-def test_wrong_words_are_refused_before_anything_is_kept(
+def test_wrong_key_words_are_refused_and_no_key_is_stored(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     words = str(desk.join(dsn[ANN], "--me")["words"]).split()
@@ -107,7 +107,7 @@ def test_user_memories_sync_to_own_machines_but_the_server_cannot_read_them(
     assert all("value" not in json.loads(row[1]) for row in own)
 
 
-def test_what_the_second_machine_changes_changes_on_the_first(
+def test_a_record_forgotten_on_the_second_machine_is_forgotten_on_the_first(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -122,7 +122,7 @@ def test_what_the_second_machine_changes_changes_on_the_first(
     assert desk.texts("short commit messages") == []
 
 
-def test_a_conflict_of_two_machines_is_told_and_both_show_the_same_text(
+def test_conflicting_edits_of_two_machines_are_reported_and_both_show_the_same_text(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -141,7 +141,7 @@ def test_a_conflict_of_two_machines_is_told_and_both_show_the_same_text(
     assert any("changed on two of your machines" in notice for notice in told)
 
 
-def test_a_row_that_the_administrator_writes_in_this_users_name_is_not_own(
+def test_a_record_that_an_administrator_forged_in_the_users_name_is_not_trusted(
     desk: Home, laptop: Home, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     joined(desk, laptop, dsn)
@@ -172,7 +172,7 @@ def test_a_row_that_the_administrator_writes_in_this_users_name_is_not_own(
     assert found["The order events use Kafka"] == "user"
 
 
-def test_without_a_space_of_ones_own_the_owner_is_named(
+def test_joining_without_a_space_for_own_machines_shows_the_command_for_the_owner(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     with connect(postgres.dsn("olga", empty_database)) as connection:
@@ -185,7 +185,7 @@ def test_without_a_space_of_ones_own_the_owner_is_named(
     assert not (home.home / "team-key").exists()
 
 
-def test_statements_sent_before_there_was_a_key_become_own_with_the_key(
+def test_records_sent_before_the_key_existed_become_trusted_once_both_machines_have_it(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     for home in (desk, laptop):
@@ -205,7 +205,7 @@ def test_statements_sent_before_there_was_a_key_become_own_with_the_key(
     assert desk.sync()[SPACE]["sent"] == 0
 
 
-def test_a_lost_key_stops_the_exchange_until_its_words_are_given(
+def test_sync_is_refused_after_the_key_was_lost_until_its_words_are_entered(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     words = joined(desk, laptop, dsn)
@@ -221,7 +221,9 @@ def test_a_lost_key_stops_the_exchange_until_its_words_are_given(
     assert laptop.texts("short commit messages") != []
 
 
-def test_leaving_with_me_ends_only_that(desk: Home, laptop: Home, dsn: dict[str, str]) -> None:
+def test_leave_with_the_option_me_ends_only_the_link_to_the_users_own_space(
+    desk: Home, laptop: Home, dsn: dict[str, str]
+) -> None:
     joined(desk, laptop, dsn)
     desk.remember(LIKING, "--type", "preference", "--scope", "user")
     desk.sync()
@@ -234,7 +236,7 @@ def test_leaving_with_me_ends_only_that(desk: Home, laptop: Home, dsn: dict[str,
     assert desk.run("team", "leave", "--me").status == 2
 
 
-def test_what_is_purged_on_one_machine_goes_from_the_other_without_a_question(
+def test_a_purge_on_one_machine_erases_the_text_on_the_other_without_asking(
     desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -256,7 +258,7 @@ def test_what_is_purged_on_one_machine_goes_from_the_other_without_a_question(
         assert all(found["sent"] == found["read"] == 0 for found in home.sync().values())
 
 
-def test_a_demand_is_settled_by_the_key_that_status_shows(
+def test_a_request_to_erase_is_resolved_by_purging_the_key_that_status_shows(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -275,7 +277,7 @@ def test_a_demand_is_settled_by_the_key_that_status_shows(
     assert "replayed" not in held(desk)
 
 
-def test_what_is_forgotten_of_others_is_forgotten_on_both_machines_until_it_is_undone(
+def test_forgetting_records_of_others_and_undoing_that_apply_to_both_machines_of_the_user(
     desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -299,7 +301,7 @@ def test_what_is_forgotten_of_others_is_forgotten_on_both_machines_until_it_is_u
     assert laptop.texts("Broker nodes") == desk.texts("Broker nodes") != []
 
 
-def test_entities_of_others_are_merged_and_named_on_both_machines(
+def test_merging_and_naming_entities_of_others_applies_to_both_machines_of_the_user(
     desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)

@@ -73,7 +73,7 @@ def self_signed(host: str) -> tuple[bytes, bytes]:
     )
 
 
-def test_a_server_without_encryption_is_refused_where_it_is_required(
+def test_a_server_without_encryption_is_refused_if_encryption_is_required(
     postgres: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", WORD)
@@ -84,12 +84,14 @@ def test_a_server_without_encryption_is_refused_where_it_is_required(
     assert "--insecure" in refused.value.remedy
 
 
-def test_what_is_required_is_used(postgres: Cluster, own_certificate: Path) -> None:
+def test_the_connection_is_encrypted_if_encryption_is_required(
+    postgres: Cluster, own_certificate: Path
+) -> None:
     with closing(connect(postgres.tcp_dsn(ANN) + " sslmode=require")) as connection:
         assert connection.pgconn.ssl_in_use
 
 
-def test_a_certificate_is_verified_if_that_is_asked_for(
+def test_the_servers_certificate_is_verified_if_the_address_requests_it(
     postgres: Cluster, own_certificate: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "root.crt"

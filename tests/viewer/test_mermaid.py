@@ -35,7 +35,7 @@ def shown(node: str) -> str:
     return re.sub(r"#(\d+);", lambda m: chr(int(m[1])), label)
 
 
-def test_names_types_and_relations_are_drawn() -> None:
+def test_the_diagram_shows_names_types_and_relations() -> None:
     picture = picture_of(["api", "Redis"], [(0, "uses", 1)], kinds=["component", "technology"])
 
     text = mermaid(picture)
@@ -46,7 +46,7 @@ def test_names_types_and_relations_are_drawn() -> None:
     )
 
 
-def test_hostile_names_stay_labels_and_can_be_read() -> None:
+def test_names_with_special_characters_remain_readable_labels() -> None:
     picture = picture_of(HOSTILE, [(n, name, 0) for n, name in enumerate(HOSTILE)])
 
     _, nodes, edges = parts(mermaid(picture))
@@ -58,7 +58,7 @@ def test_hostile_names_stay_labels_and_can_be_read() -> None:
     assert "ends with \\" in read
 
 
-def test_a_name_of_which_nothing_is_seen_is_shown_by_its_code_points() -> None:
+def test_an_invisible_name_is_shown_by_its_code_points() -> None:
     nodes = parts(mermaid(picture_of(["\u200b\u200d", ""])))[1]
 
     assert [shown(node) for node in nodes] == [
@@ -75,7 +75,7 @@ def test_any_graph_keeps_one_line_for_each_node_and_relation(picture: dict[str, 
     assert len(edges) == len(picture["relations"])
 
 
-def test_of_many_entities_the_most_connected_are_drawn_and_the_rest_is_counted() -> None:
+def test_only_the_most_connected_of_many_entities_are_drawn_and_a_note_counts_all() -> None:
     hub = [(0, "uses", n) for n in range(1, 100)]
 
     notes, nodes, edges = parts(mermaid(picture_of([f"e{n}" for n in range(100)], hub)))
@@ -85,13 +85,13 @@ def test_of_many_entities_the_most_connected_are_drawn_and_the_rest_is_counted()
     assert notes == ["%% 60 of 100 entities and 59 of 99 relations are drawn: the most connected."]
 
 
-def test_what_the_picture_lacks_is_counted_too() -> None:
+def test_entities_already_left_out_of_the_graph_data_are_counted_in_the_note() -> None:
     picture = picture_of(["a"]) | {"left_out": {"entities": 7}}
 
     assert "1 of 8 entities" in mermaid(picture)
 
 
-def test_a_drawing_is_never_longer_than_a_renderer_accepts() -> None:
+def test_a_diagram_never_exceeds_the_size_that_mermaid_accepts() -> None:
     names = ["🙂" * 80] * 80
     edges = [(a, "🙂" * 80 + str(b), b) for a in range(30) for b in range(30)]
 
@@ -102,7 +102,7 @@ def test_a_drawing_is_never_longer_than_a_renderer_accepts() -> None:
     assert "had room" in parts(text)[0][0]
 
 
-def test_around_an_entity_only_what_is_near_it_is_drawn() -> None:
+def test_with_a_focused_entity_only_its_neighbourhood_is_drawn() -> None:
     chain = picture_of(list("abcd"), [(0, "to", 1), (1, "to", 2), (2, "to", 3)])
 
     near = [shown(node)[0] for node in parts(mermaid(chain, focus=0))[1]]

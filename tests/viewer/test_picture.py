@@ -32,7 +32,7 @@ LONG_AGO = "2026-01-02T10:00:00.000Z"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
-def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
+def test_the_graph_data_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     memory.remember(pagination(), USER)
 
@@ -60,7 +60,9 @@ def test_the_picture_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) 
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]
 
 
-def test_what_says_and_what_is_said_point_at_one_another(tmp_path: Path) -> None:
+def test_records_changes_and_relations_refer_to_their_entities_and_observations(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     known = memory.remember(pagination(), USER)
     assert known is not None
@@ -77,7 +79,9 @@ def test_what_says_and_what_is_said_point_at_one_another(tmp_path: Path) -> None
     assert change["by"] == "ann prompt"
 
 
-def test_an_entitys_scope_names_its_database_or_both(tmp_path: Path) -> None:
+def test_the_scope_of_an_entity_says_in_which_of_the_two_databases_it_is_stored(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("ours", "said"), entity("shared", "said"), store="project")
     create(memory, entity("mine", "said"), entity("shared", "said too"), store="user")
@@ -87,7 +91,7 @@ def test_an_entitys_scope_names_its_database_or_both(tmp_path: Path) -> None:
     assert scopes == {"ours": "team", "mine": "user", "shared": "both"}
 
 
-def test_trust_is_the_highest_of_what_is_said_and_empty_where_nothing_is(tmp_path: Path) -> None:
+def test_an_entity_has_the_highest_trust_of_its_observations_or_none(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "said by a tool"), entity("api"))
     said = {"observations": [{"entityName": "Redis", "contents": ["said by the user"]}]}
@@ -96,7 +100,7 @@ def test_trust_is_the_highest_of_what_is_said_and_empty_where_nothing_is(tmp_pat
     assert [e["trust"] for e in picture(memory, NOW)["entities"]] == ["user", ""]
 
 
-def test_a_memory_old_for_its_type_is_stale_unless_pinned(tmp_path: Path) -> None:
+def test_a_record_too_old_for_its_type_is_stale_unless_pinned(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     old = USER._replace(at=LONG_AGO)
     memory.remember(pagination(), old)
@@ -125,7 +129,7 @@ def test_a_row_stored_before_a_redaction_rule_is_shown_redacted(tmp_path: Path) 
     assert "[redacted: " in text
 
 
-def test_without_a_project_there_is_the_users_memory_alone(tmp_path: Path) -> None:
+def test_without_a_project_the_graph_data_contains_only_the_users_memory(tmp_path: Path) -> None:
     memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
     create(memory, entity("mine", "said"))
 
@@ -153,7 +157,7 @@ def test_any_graph_is_a_picture_that_json_can_hold(graph: list[tuple[str, str, l
     assert len(seen["entities"]) == len(dict.fromkeys(names))
 
 
-def test_a_record_says_which_of_its_files_have_changed(tmp_path: Path) -> None:
+def test_a_record_lists_which_of_its_files_have_changed(tmp_path: Path) -> None:
     world = World(Path(os.path.realpath(tmp_path)))
     (world.project / "api.py").write_text("page = 1\n")
     memory = world.memory()

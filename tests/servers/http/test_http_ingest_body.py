@@ -77,13 +77,13 @@ def test_any_bytes_are_taken_or_refused(body: bytes) -> None:
         ("", ""),
     ],
 )
-def test_times_are_kept_in_one_way(stated: str, kept: str) -> None:
+def test_times_are_converted_to_utc_with_milliseconds(stated: str, kept: str) -> None:
     body = json.dumps({"session_summary": "x", "created_at": stated}).encode()
 
     assert ingest_in(KIND, body).created_at == kept
 
 
-def test_blank_decisions_are_dropped() -> None:
+def test_blank_decisions_are_ignored() -> None:
     body = json.dumps({"session_summary": "x", "key_decisions": ["", " ", "Use UTC"]}).encode()
 
     assert ingest_in(KIND, body).key_decisions == ("Use UTC",)

@@ -43,7 +43,9 @@ def texts(answer: dict[str, list[dict[str, str]]]) -> set[str]:
     return {result["text"] for result in answer["results"]}
 
 
-def test_it_finds_what_the_command_finds(shell: Shell, server: Serving) -> None:
+def test_recall_over_http_finds_what_the_recall_command_finds(
+    shell: Shell, server: Serving
+) -> None:
     question = "what is kept for a year?"
 
     answer = server.ask(RECALL, q=question, limit="2")
@@ -57,7 +59,7 @@ def test_recall_without_a_question_returns_the_newest_memories(server: Serving) 
     assert "Backups are kept for a year" in texts(server.ask(RECALL))
 
 
-def test_a_filter_holds_and_stands_in_the_label(server: Serving) -> None:
+def test_a_filter_is_applied_and_shown_in_the_label(server: Serving) -> None:
     answer = server.ask(RECALL, q="kept for a year", expert_domain="legal_advisor")
 
     assert texts(answer) == {"Contracts are kept for a year"}
@@ -74,7 +76,7 @@ def test_values_of_one_filter_are_alternatives_and_all_filters_must_match(server
     assert texts(one) == {"Review notes are kept for a year"}
 
 
-def test_a_filter_without_a_match_is_named_in_the_notes(server: Serving) -> None:
+def test_the_notes_mention_a_filter_that_matches_nothing(server: Serving) -> None:
     answer = server.ask(RECALL, q="kept for a year", domain="medical_consult")
 
     assert answer["results"] == []
@@ -101,13 +103,15 @@ def test_a_filter_without_a_match_is_named_in_the_notes(server: Serving) -> None
         ("as_of=2026-01-01&as_of=2026-02-01", "as_of"),
     ],
 )
-def test_an_invalid_field_is_refused_by_name(server: Serving, question: str, field: str) -> None:
+def test_the_error_names_an_invalid_query_field(server: Serving, question: str, field: str) -> None:
     reply = server.get(f"{RECALL}?q=kept&{question}")
 
     assert (reply.status, reply.json["error"]["field"]) == (400, field)
 
 
-def test_a_name_as_long_as_a_text_may_bear_can_be_asked_for(server: Serving) -> None:
+def test_a_filter_value_of_the_maximum_length_is_accepted_and_a_longer_one_refused(
+    server: Serving,
+) -> None:
     name = "p" * MAX_NAME_CHARS
 
     replies = [
@@ -119,7 +123,7 @@ def test_a_name_as_long_as_a_text_may_bear_can_be_asked_for(server: Serving) -> 
     assert replies == [200, 400] * 4
 
 
-def test_a_secret_in_a_question_is_not_repeated(server: Serving) -> None:
+def test_a_secret_in_a_question_is_not_repeated_in_the_response(server: Serving) -> None:
     secret = token()
     taken = [
         server.get(f"{RECALL}?{asked}")
@@ -139,7 +143,7 @@ def test_a_secret_in_a_question_is_not_repeated(server: Serving) -> None:
     assert "nothing" in taken[0].json["notes"][0]
 
 
-def test_what_failed_names_no_folder_of_this_machine(tmp_path: Path) -> None:
+def test_reported_failures_contain_no_path_of_this_machine(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.remember("Backups are kept for a year")
     database = shell.database
@@ -155,7 +159,7 @@ def test_what_failed_names_no_folder_of_this_machine(tmp_path: Path) -> None:
         assert str(tmp_path) not in answer.body.decode()
 
 
-def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person_all(
+def test_an_isolated_domain_limits_recall_for_programs_but_not_for_the_page(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)
@@ -177,6 +181,6 @@ def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person
     assert "memory is off until it is corrected" in closed.json["error"]["message"]
 
 
-def test_it_reads_memory_so_it_needs_a_key(server: Serving) -> None:
+def test_recall_over_http_requires_a_key(server: Serving) -> None:
     assert server.get(f"{RECALL}?q=kept", key="none").status == 401
     assert server.get(f"{RECALL}?q=kept", key="another").status == 401

@@ -133,7 +133,7 @@ def superuser(postgres: Cluster, filled: str) -> Iterator[psycopg.Connection[tup
         yield connection
 
 
-def test_no_statement_of_a_recall_reads_a_whole_table(
+def test_no_sql_statement_of_recall_scans_a_whole_table(
     superuser: psycopg.Connection[tuple[Any, ...]],
 ) -> None:
     nodes = nodes_of_recalls(superuser)
@@ -149,7 +149,7 @@ def test_no_statement_of_a_recall_reads_a_whole_table(
         "ALTER TABLE memory_fabric.operations DROP CONSTRAINT operations_once",
     ],
 )
-def test_without_an_index_a_statement_reads_more(
+def test_dropping_an_index_makes_a_statement_of_recall_read_too_many_rows(
     superuser: psycopg.Connection[tuple[Any, ...]], drop: str
 ) -> None:
     assert too_much(nodes_of_recalls(superuser, without=drop))

@@ -69,7 +69,9 @@ def test_mem_17_an_imported_reference_file_is_exported_byte_for_byte(world: Worl
     assert exported(memory) == REFERENCE + b"\n"
 
 
-def test_mem_10_order_is_kept_and_relations_find_ends_that_come_later(world: World) -> None:
+def test_mem_10_an_import_keeps_the_order_and_links_relations_to_entities_listed_later(
+    world: World,
+) -> None:
     memory = world.memory()
 
     told = imported(memory, world.root, b"\n".join([knows("b", "a"), person("a"), person("b")]))
@@ -80,7 +82,9 @@ def test_mem_10_order_is_kept_and_relations_find_ends_that_come_later(world: Wor
     assert told.loaded.ends == 0
 
 
-def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
+def test_invalid_lines_are_written_to_a_separate_file_and_valid_lines_are_imported(
+    world: World,
+) -> None:
     memory = world.memory()
     content = b"\n".join(
         [
@@ -118,7 +122,7 @@ def private_key() -> list[str]:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_a_secret_of_several_bad_lines_is_redacted_as_one_text(
+def test_a_secret_that_spans_several_invalid_lines_is_redacted(
     world: World, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
     if full:  # as if the batch had been full in the middle of the key
@@ -151,7 +155,7 @@ def test_an_import_writes_no_secret_to_our_files(world: World) -> None:
     assert secret.encode() not in world.all_bytes()
 
 
-def test_lines_of_unknown_types_are_counted_but_not_reported_as_bad(world: World) -> None:
+def test_lines_of_unknown_types_are_counted_but_not_reported_as_invalid(world: World) -> None:
     told = imported(world.memory(), world.root, row(type="meta", version=1) + b"\n" + row(x=1))
 
     assert (told.others, told.read, told.bad) == (2, 0, ())
@@ -172,7 +176,7 @@ def test_an_import_merges_known_entities_and_reports_name_variants(world: World)
     assert names(graph.read_graph(memory.databases()[1]).entities) == ["ann"]
 
 
-def test_a_second_import_brings_nothing_new(world: World) -> None:
+def test_importing_the_same_file_again_adds_nothing(world: World) -> None:
     memory = world.memory()
     imported(memory, world.root, REFERENCE)
 
@@ -212,13 +216,15 @@ def test_a_legacy_file_with_one_json_object_is_imported(world: World, indent: in
     assert [bad.number for bad in told.bad] == [2]
 
 
-def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
+def test_a_file_with_the_legacy_name_that_contains_json_lines_is_read_as_json_lines(
+    world: World,
+) -> None:
     told = imported(world.memory(), world.root, REFERENCE, "memory.json")
 
     assert told.loaded.entities == 2
 
 
-def test_the_progress_of_an_import_grows_until_it_is_complete(
+def test_the_progress_of_an_import_increases_until_the_import_is_complete(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write, "BATCH_ITEMS", 10)
@@ -234,7 +240,7 @@ def test_the_progress_of_an_import_grows_until_it_is_complete(
     assert seen[-1][0] == seen[-1][1]
 
 
-def test_the_project_and_the_user_are_exported_as_one_graph(world: World) -> None:
+def test_memories_of_the_project_and_the_user_are_exported_as_one_graph(world: World) -> None:
     memory = world.memory()
     create(memory, entity("ann", "by the user", kind="person"), store="user")
     create(memory, entity("api"), entity("ann", "by the project", kind="human"), store="project")
@@ -253,7 +259,7 @@ def test_mem_11_a_lone_surrogate_is_replaced() -> None:
     assert exchange.line_of(item).decode().count("\ufffd") == 1
 
 
-def test_a_torn_first_line_does_not_hide_the_others() -> None:
+def test_lines_after_an_incomplete_first_line_are_still_read() -> None:
     found = list(exchange.lines(io.BytesIO(b'{"type":\n' + person("a"))))
 
     assert [number for number, _ in found] == [1, 2]

@@ -119,7 +119,7 @@ def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
         assert "\n" not in done.strip(around)
 
 
-def test_a_new_member_is_moved_in_like_its_siblings() -> None:
+def test_an_added_hook_is_indented_like_the_settings_around_it() -> None:
     text = '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n'
 
     done = hooks_json.with_hooks(Edited(text), {"Stop": [THEIRS]}, "settings.json").text
@@ -128,7 +128,7 @@ def test_a_new_member_is_moved_in_like_its_siblings() -> None:
     assert done.endswith("\n\t\t\t}\n\t\t]\n\t}\n}\n")
 
 
-def test_our_hook_is_removed_from_a_group_and_other_hooks_stay() -> None:
+def test_removing_our_hook_from_a_group_keeps_the_other_hooks_of_the_group() -> None:
     other = {"type": "command", "command": "echo"}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [other, HOOK, other]}]}}, indent=2)
 
@@ -170,7 +170,7 @@ def test_a_file_changed_after_the_preview_is_left_unchanged(
     assert set_up.marks(home) == []
 
 
-def test_no_key_of_the_file_is_copied_into_our_home(tmp_path: Path) -> None:
+def test_secrets_in_the_settings_file_are_not_copied_into_home(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", tmp_path / "home"
     path.write_text('{"env": {"TOKEN": "not-for-others"}}', "utf-8")
 
@@ -180,7 +180,9 @@ def test_no_key_of_the_file_is_copied_into_our_home(tmp_path: Path) -> None:
     assert (home / "setup.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_to_the_settings_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
+def test_a_linked_settings_file_remains_a_link_and_its_target_keeps_its_mode(
+    tmp_path: Path,
+) -> None:
     real, link = tmp_path / "dotfiles.json", tmp_path / "settings.json"
     real.write_bytes(b"{}\n")
     real.chmod(0o640)
@@ -197,7 +199,7 @@ def test_a_link_to_the_settings_stays_a_link_and_a_mode_stays(tmp_path: Path) ->
     assert real.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_note_that_somebody_broke_is_left_out_and_the_hooks_still_come_out(
+def test_our_hooks_can_be_removed_even_if_our_record_of_the_setup_is_damaged(
     tmp_path: Path,
 ) -> None:
     path, home = tmp_path / "settings.json", tmp_path / "home"
@@ -211,7 +213,7 @@ def test_a_note_that_somebody_broke_is_left_out_and_the_hooks_still_come_out(
 
 
 @pytest.mark.parametrize("foreign", [{"type": "prompt", "prompt": "hi"}, {}, 1, None])
-def test_a_foreign_hook_without_a_command_is_not_taken_for_ours(
+def test_a_foreign_hook_without_a_command_is_not_mistaken_for_our_hook(
     tmp_path: Path, foreign: object
 ) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
@@ -227,7 +229,7 @@ def test_a_foreign_hook_without_a_command_is_not_taken_for_ours(
 
 
 @pytest.mark.parametrize("foreign", [{"type": "http", "url": "http://localhost:1"}, None])
-def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
+def test_a_foreign_server_without_a_command_is_not_mistaken_for_our_server(
     tmp_path: Path, foreign: object
 ) -> None:
     path, home = tmp_path / ".mcp.json", str(tmp_path / "home")
@@ -240,7 +242,9 @@ def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
     assert set_up.without_hooks(home, str(path), str(ROOT)).is_none
 
 
-def test_a_blank_settings_file_is_blank_again_without_our_hooks(tmp_path: Path) -> None:
+def test_removing_our_hooks_from_a_settings_file_that_was_blank_restores_the_blank_file(
+    tmp_path: Path,
+) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
     path.write_bytes(b" \n\t\n")
 
@@ -252,13 +256,13 @@ def test_a_blank_settings_file_is_blank_again_without_our_hooks(tmp_path: Path) 
     assert path.read_bytes() == b" \n\t\n"
 
 
-def test_a_number_with_too_many_digits_is_refused() -> None:
+def test_a_settings_file_with_a_number_of_too_many_digits_is_refused() -> None:
     with pytest.raises(BadInput, match="Exceeds the limit"):
         hooks_json.read('{"a": ' + "9" * 5000 + "}", "settings.json")
 
 
 @pytest.mark.parametrize("before", [None, b"", b'{"hooks": {}}', b"{}"])
-def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
+def test_a_setup_killed_at_any_moment_can_be_undone_byte_for_byte(
     tmp_path: Path, before: bytes | None
 ) -> None:
     for moment in range(40):
@@ -286,7 +290,9 @@ def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
     assert moment > 4
 
 
-def test_a_file_that_we_made_and_somebody_linked_elsewhere_keeps_its_link(tmp_path: Path) -> None:
+def test_a_settings_file_that_we_created_and_the_user_replaced_by_a_link_remains_a_link(
+    tmp_path: Path,
+) -> None:
     path, moved, home = tmp_path / "settings.json", tmp_path / "dotfiles.json", str(tmp_path / "h")
     set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
     path.rename(moved)
@@ -298,7 +304,9 @@ def test_a_file_that_we_made_and_somebody_linked_elsewhere_keeps_its_link(tmp_pa
     assert json.loads(moved.read_bytes()) == {}
 
 
-def test_a_file_is_known_by_each_of_its_names(tmp_path: Path) -> None:
+def test_hooks_added_through_a_linked_path_can_be_removed_through_the_real_path(
+    tmp_path: Path,
+) -> None:
     real, link, home = tmp_path / "real", tmp_path / "link", str(tmp_path / "home")
     real.mkdir()
     link.symlink_to(real)

@@ -90,7 +90,9 @@ def test_an_alias_finds_its_entity_first(db: Database) -> None:
     assert found(db, "k8s") == ["ann"]
 
 
-def test_what_holds_all_words_together_or_apart_comes_before_what_holds_some(world: World) -> None:
+def test_entities_with_all_words_rank_before_entities_with_only_some_of_the_words(
+    world: World,
+) -> None:
     memory = world.memory()
     create(
         memory,
@@ -103,7 +105,7 @@ def test_what_holds_all_words_together_or_apart_comes_before_what_holds_some(wor
     assert ({first, second}, last) == ({"one", "apart"}, "some")
 
 
-def test_matches_beyond_the_ranked_entities_follow_in_creation_order(
+def test_matching_entities_beyond_the_ranked_ones_are_listed_in_creation_order(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_search, "POOL_ROWS", 5)
@@ -151,7 +153,7 @@ def test_everything_that_the_reference_server_finds_is_found(
     memory.close()
 
 
-def test_a_search_reads_no_more_than_its_share_of_the_graph(db: Database) -> None:
+def test_a_search_never_scans_the_whole_graph(db: Database) -> None:
     asked: list[str] = []
     db.connection.set_trace_callback(asked.append)
 

@@ -65,7 +65,9 @@ def found(memory: Memory, asked: str) -> list[str]:
         ("error E1234 in v2.0.1", "E1234"),
     ],
 )
-def test_what_was_written_is_found(memory: Memory, text: str, asked: str) -> None:
+def test_a_text_is_found_by_its_words_stems_and_parts_of_identifiers(
+    memory: Memory, text: str, asked: str
+) -> None:
     create(memory, entity("x", text), entity("y", "something else altogether"))
     assert found(memory, asked) == [text]
 
@@ -84,7 +86,7 @@ def test_better_matches_come_first_with_higher_scores(memory: Memory) -> None:
     assert all(h.bm25 > 0 for h in hits)
 
 
-def test_phrases_must_stand_as_they_are(memory: Memory) -> None:
+def test_a_phrase_matches_only_texts_with_its_words_in_the_same_order(memory: Memory) -> None:
     create(memory, entity("x", "cursor based pagination", "pagination based on a cursor"))
     match = conditions.match_expression(["pagination"], ["cursor based"])
     assert [c.text for c in search.observations(database(memory), match, 9)] == [
@@ -117,7 +119,7 @@ def test_a_query_without_a_word_matches_nothing() -> None:
     assert conditions.match_expression(["", "!", "🙂", '"'], ["…"]) == ""
 
 
-def test_a_long_query_is_bounded(memory: Memory) -> None:
+def test_the_number_of_terms_of_a_long_query_is_limited(memory: Memory) -> None:
     create(memory, entity("x", "w1 w2"))
     many = [f"w{i}" for i in range(5000)]
     match = conditions.match_expression(many, many)
@@ -128,7 +130,7 @@ def test_a_long_query_is_bounded(memory: Memory) -> None:
 # --- candidates ----------------------------------------------------------------------------------
 
 
-def test_a_candidate_has_its_source_and_the_metadata_of_its_row(memory: Memory) -> None:
+def test_a_search_result_contains_its_source_and_the_metadata_of_its_row(memory: Memory) -> None:
     stored = memory.remember(pagination(alternatives=("offsets",)), USER)
     assert stored is not None
     create(memory, entity("cursor-pagination", "scales"))
@@ -147,7 +149,7 @@ def test_a_candidate_has_its_source_and_the_metadata_of_its_row(memory: Memory) 
     assert named.id == "graph:cursor-pagination" and "scales" in named.text
 
 
-def test_turns_come_with_the_turn_before(memory: Memory) -> None:
+def test_a_matching_turn_is_returned_with_the_turn_before_it(memory: Memory) -> None:
     turns = [
         {
             "id": f"u{i}",
@@ -228,7 +230,7 @@ def fill(memory: Memory) -> None:
         (Filters(domains=("'; DROP TABLE records",)), 0, 0, 0),
     ],
 )
-def test_all_filters_must_hold(
+def test_only_rows_that_match_all_filters_are_found(
     memory: Memory,
     filters: Filters,
     records_found: int,
@@ -245,7 +247,7 @@ def test_all_filters_must_hold(
     assert len(search.recent(db, 9, filters)) <= 6
 
 
-def test_a_filter_that_few_of_many_matches_meet_finds_these_few(memory: Memory) -> None:
+def test_a_filter_that_matches_only_few_of_many_rows_finds_all_of_them(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         for i in range(700):
@@ -256,7 +258,7 @@ def test_a_filter_that_few_of_many_matches_meet_finds_these_few(memory: Memory) 
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
 
 
-def test_a_scope_of_the_user_is_found_in_the_users_database_only(memory: Memory) -> None:
+def test_a_search_in_the_user_scope_finds_only_rows_of_the_user_database(memory: Memory) -> None:
     create(memory, entity("Ann", "likes Redis"), store="user")
     create(memory, entity("api", "uses Redis"), store="project")
     wanted = Filters(scopes=("user",))
@@ -274,7 +276,7 @@ def test_candidates_are_neither_searched_nor_listed_as_recent(memory: Memory) ->
 # --- the graph for reading -----------------------------------------------------------------------
 
 
-def test_nodes_open_with_relations_at_either_end(memory: Memory) -> None:
+def test_opening_an_entity_returns_its_incoming_and_outgoing_relations(memory: Memory) -> None:
     edges = [
         {"from": a, "relationType": "uses", "to": b}
         for a, b in [("a", "b"), ("b", "c"), ("c", "d")]
@@ -299,7 +301,7 @@ def test_any_spelling_of_a_name_finds_the_oldest_entity(memory: Memory) -> None:
     assert graph.entities_by_key(db, ["PG"])["pg"].name == "cursor-pagination"
 
 
-def test_thousands_of_names_are_looked_up_at_once(memory: Memory) -> None:
+def test_thousands_of_names_can_be_looked_up_in_one_call(memory: Memory) -> None:
     create(memory, *[entity(f"e{i}") for i in range(1200)])
     asked = [f"e{i}" for i in range(2000)]
     assert len(graph.open_nodes(database(memory), asked).entities) == 1200
@@ -318,7 +320,9 @@ def test_thousands_of_names_are_looked_up_at_once(memory: Memory) -> None:
         (search.entities_named, "entities"),
     ],
 )
-def test_texts_are_fetched_by_row_after_the_limit(memory: Memory, look: object, table: str) -> None:
+def test_a_search_fetches_the_texts_of_only_the_best_rows_and_never_scans_a_table(
+    memory: Memory, look: object, table: str
+) -> None:
     """The index is asked first, alone; then rows by number. Nothing walks a whole table."""
     fill(memory)
     db = database(memory)
@@ -333,7 +337,7 @@ def test_texts_are_fetched_by_row_after_the_limit(memory: Memory, look: object, 
         assert not any(step.startswith("SCAN") and "VIRTUAL" not in step for step in plan), plan
 
 
-def test_searching_ten_thousand_records_takes_milliseconds_of_the_processor(
+def test_searching_ten_thousand_records_takes_only_milliseconds_of_processor_time(
     memory: Memory,
 ) -> None:
     db = database(memory)

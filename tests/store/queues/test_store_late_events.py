@@ -78,7 +78,7 @@ def hooks(tmp_path: Path) -> Hooks:
 
 
 @pytest.mark.parametrize("late", ["memory_context", "capture_user_intent"])
-def test_a_statement_that_found_no_time_is_told_kept_and_stored_by_the_next_stop(
+def test_a_statement_not_stored_in_time_is_reported_and_stored_by_the_next_stop_hook(
     hooks: Hooks, late: str
 ) -> None:
     hooks.late = {late}
@@ -94,7 +94,9 @@ def test_a_statement_that_found_no_time_is_told_kept_and_stored_by_the_next_stop
     assert late_events.waiting(str(hooks.world.home)) == []
 
 
-def test_a_turn_whose_end_found_no_time_is_noted_later(hooks: Hooks) -> None:
+def test_a_note_not_stored_in_time_by_the_stop_hook_is_stored_by_the_next_session(
+    hooks: Hooks,
+) -> None:
     hooks.run("UserPromptSubmit", prompt="The attic key hangs behind the clock")
     hooks.late = {"auto_remember"}
     message = 'Noted fact: The attic key hangs behind the clock. From: "The attic key hangs behind"'
@@ -106,7 +108,9 @@ def test_a_turn_whose_end_found_no_time_is_noted_later(hooks: Hooks) -> None:
     assert hooks.records() == ["The attic key hangs behind the clock"]
 
 
-def test_a_record_that_was_told_before_its_event_was_finished_keeps_its_id(hooks: Hooks) -> None:
+def test_a_record_reported_before_it_was_stored_is_stored_later_with_the_reported_id(
+    hooks: Hooks,
+) -> None:
     hooks.run("SessionStart", source="startup")
     [graph] = hooks.world.home.glob("projects/*/graph.db")
     with closing(sqlite3.connect(graph, isolation_level=None)) as other:
@@ -122,7 +126,7 @@ def test_a_record_that_was_told_before_its_event_was_finished_keeps_its_id(hooks
     assert record.id.endswith(told[1])
 
 
-def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -> None:
+def test_a_late_event_is_processed_only_once_even_if_tried_repeatedly(hooks: Hooks) -> None:
     """The crash between the commit and the removal of the file."""
     hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
@@ -139,7 +143,7 @@ def test_a_late_event_is_finished_once_however_often_it_is_tried(hooks: Hooks) -
     assert database(hooks.world.memory()).row("SELECT max(sightings) FROM records") == (1,), record
 
 
-def test_an_event_that_cannot_be_finished_yet_keeps_waiting(hooks: Hooks) -> None:
+def test_an_event_that_cannot_be_processed_yet_remains_in_the_queue(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.late = {"capture_user_intent"}
@@ -147,7 +151,9 @@ def test_an_event_that_cannot_be_finished_yet_keeps_waiting(hooks: Hooks) -> Non
     assert len(late_events.waiting(str(hooks.world.home))) == 1 and hooks.records() == []
 
 
-def test_a_prompt_that_cannot_be_kept_after_its_reply_is_kept_later(hooks: Hooks) -> None:
+def test_a_prompt_that_cannot_be_stored_after_its_reply_is_stored_by_the_next_hook(
+    hooks: Hooks,
+) -> None:
     hooks.run("Stop", "before")
     path = database(hooks.world.memory()).path
     with _held(path):
@@ -157,7 +163,9 @@ def test_a_prompt_that_cannot_be_kept_after_its_reply_is_kept_later(hooks: Hooks
     assert hooks.typed() == ["Which colour has the cellar door?"]
 
 
-def test_a_prompt_that_cannot_even_wait_is_told_at_once_and_after_its_turn(hooks: Hooks) -> None:
+def test_a_prompt_that_cannot_be_queued_is_reported_at_once_and_after_its_turn(
+    hooks: Hooks,
+) -> None:
     hooks.run("SessionStart", source="startup")
     (hooks.world.home / late_events.FOLDER).write_bytes(b"no folder")
     hooks.late = {"memory_context"}
@@ -194,7 +202,7 @@ def test_an_event_file_edited_by_another_program_is_not_processed(hooks: Hooks) 
     assert hooks.records() == [] and late_events.waiting(str(hooks.world.home)) == []
 
 
-def test_an_unattended_prompt_stays_one_when_an_attended_session_finishes_it(hooks: Hooks) -> None:
+def test_a_late_prompt_of_an_unattended_session_does_not_get_the_users_trust(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     hooks.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     hooks.run("UserPromptSubmit", prompt=STATED)
@@ -205,7 +213,7 @@ def test_an_unattended_prompt_stays_one_when_an_attended_session_finishes_it(hoo
     assert "user" not in trusts
 
 
-def test_a_late_statement_has_the_users_trust_once_its_entry_shows_a_person(
+def test_a_late_statement_gets_the_users_trust_if_the_transcript_shows_that_a_person_typed(
     hooks: Hooks,
 ) -> None:
     """Also where the turn's end was read before the statement could be stored."""
@@ -238,7 +246,9 @@ def test_the_user_is_asked_to_repeat_a_statement_that_cannot_be_saved(
     assert "say it again" in hooks.run("UserPromptSubmit", prompt=STATED)["systemMessage"]
 
 
-def test_an_event_that_this_homes_key_did_not_sign_is_set_aside_and_named(hooks: Hooks) -> None:
+def test_an_event_not_signed_with_the_key_of_this_home_is_set_aside_and_reported(
+    hooks: Hooks,
+) -> None:
     hooks.late = {"capture_user_intent"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.late = set()
@@ -278,7 +288,9 @@ class _held:
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError("cut"), sqlite3.OperationalError("io")])
-def test_what_failed_for_any_cause_is_kept_and_stored_later(hooks: Hooks, error: Exception) -> None:
+def test_a_statement_whose_storing_failed_is_queued_and_stored_later(
+    hooks: Hooks, error: Exception
+) -> None:
     hooks.errors = {"capture_user_intent": error}
     said = hooks.run("UserPromptSubmit", prompt=STATED)
     assert "kept in a file" in said["systemMessage"] and hooks.records() == []
@@ -292,7 +304,7 @@ def test_what_failed_for_any_cause_is_kept_and_stored_later(hooks: Hooks, error:
     assert late_events.waiting(str(hooks.world.home)) == []
 
 
-def test_what_fails_again_and_again_is_set_aside_and_named(hooks: Hooks) -> None:
+def test_an_event_that_fails_repeatedly_is_set_aside_and_reported(hooks: Hooks) -> None:
     hooks.errors = {"capture_user_intent": MemoryError()}
     hooks.run("UserPromptSubmit", prompt=STATED)
     home = str(hooks.world.home)
