@@ -262,6 +262,15 @@ def test_a_purge_of_words_that_occur_in_our_own_file_formats_is_refused(
     assert turns(memory) == ["It is [erased] mine."]
 
 
+def test_words_that_only_comments_of_the_schema_contain_are_purged(world: World) -> None:
+    memory = world.memory()
+    say(memory, "We keep embeddings of memories in a shed.")
+
+    purge(memory, "Embeddings of memories")
+
+    assert turns(memory) == ["We keep [erased] in a shed."]
+
+
 def test_a_purged_id_is_not_found_again_and_keeps_its_tombstone(world: World) -> None:
     memory = world.memory()
     record = memory.remember(decision("Open the gate at noon"), USER)

@@ -37,7 +37,7 @@ _VALUES = (
 # The words that memory writes into its files itself; a text that occurs here cannot be erased.
 OWN_TEXT = "\n".join(
     (
-        schema.whole(),
+        *(line for line in schema.whole().split("\n") if not line.startswith("--")),  # no comments
         *KINDS,
         *(field for kind in KINDS.values() for field in kind.shape),
         *(name for value in _FIELDS for name in value._fields),
