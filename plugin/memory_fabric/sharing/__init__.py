@@ -1,1 +1,1 @@
-"""Sharing of memory: through git, and through a shared log of a team or of one user's machines."""
+"""Sharing of memory: through git, or through a log shared by a team or by one user's machines."""

@@ -1,1 +1,1 @@
-"""Sharing through git: the switch, the location of a project's records, records of other users."""
+"""Sharing through git: the switch, the paths of a project's records, other users' records."""

@@ -1,9 +1,9 @@
 """Recovery of records that are in a project's journal or in MEMORY.md but missing in memory.
 
-If home is lost, decisions.jsonl in the project remains. The file of own lines (own_lines) proves
-which of its lines this home wrote; the user is asked about all other lines. Records are restored
-unchanged, with their ids, authors, trust and times. Of memories for all projects, MEMORY.md may be
-the last copy, about whose lines the user is asked, too. Functions raise OSError and
+If the home folder is lost, decisions.jsonl in the project remains. Signatures (own_lines) prove
+which lines of the journal this home wrote; the user is asked about all other lines. Records are
+restored unchanged, with their ids, authors, trust and times. MEMORY.md may contain the last copy of
+memories for all projects; the user is asked about its lines, too. Functions raise OSError and
 StoreUnavailable.
 """
 
@@ -22,18 +22,18 @@ from memory_fabric.store.projects import identity, own_lines, registry_file
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import many
 
-# Limits of the bytes read from the end of a long journal; hooks have little time.
+# Limits of the bytes that are read from the end of a long journal; hooks have little time.
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
 # Longer lines were not written by this package and are ignored.
 MAX_LINE_BYTES = 256 << 10
-# The source and the confidence of restored records from MEMORY.md, which show a note of the user.
+# The source and the confidence of records that are restored from the user's notes in MEMORY.md.
 MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
-    """Lines whose records are missing in memory, newest first. With `proved`, this home wrote them.
-    `others` counts lines of other authors, which are not restored. `origin` is the id of the
-    project of this home from whose folder, now gone, the journal came.
+    """Journal lines whose records are missing in memory, newest first. `proved`: this home wrote
+    them. `others` counts the lines of other authors, which are not restored. `origin` is the id of
+    a project of this home if the journal comes from its folder and that folder no longer exists.
     """
 
     path: str
@@ -45,13 +45,13 @@ class Missing(NamedTuple):
 
     @property
     def span(self) -> tuple[str, str]:
-        """Return the dates of the oldest and the newest line."""
+        """Return the dates of the oldest and the newest missing line."""
         days = [str(line.get("created_at", ""))[:10] for line in self.lines]
         return min(days, default=""), max(days, default="")
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the lines of journal and MEMORY.md that memory lacks; None if it lacks none."""
+    """Return the journal and MEMORY.md lines whose records memory lacks; None if it lacks none."""
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
         return lost
@@ -62,7 +62,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # the journal has these, with author and scope
+    lacking -= {line["id"] for line in written}  # the journal also has their author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]
@@ -71,7 +71,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # add the user's own words, which journal lines lack
+    for line in lost.lines:  # add the user's words, which are only in MEMORY.md
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -79,7 +79,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
-    """Return those ids in MEMORY.md that no database of this home contains or has contained."""
+    """Return the given ids of MEMORY.md lines that no database of this home has ever contained."""
     unseen, wanted = set(ids), json.dumps(list(ids))
     promoted: set[str] = set()
     databases = memory.databases() if unseen else []
@@ -88,19 +88,19 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
             query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
             unseen.difference_update(id_ for (id_,) in database.rows(query, (wanted,)))
         promoted.update(id_ for (id_,) in database.rows("SELECT record FROM promoted"))
-    # If adding a record was undone, only the logged operation is left of it.
+    # If the addition of a record was undone, its id is only in the logged operation.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     moved = unseen & promoted
     return unseen - {id_ for id_ in moved if any(d.row(operation, (id_,)) for d in databases)}
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record that a line of MEMORY.md describes. It is for all projects (`user`) if the
-    journal goes back to `since`, before the record, and lacks it.
+    """Return the record that a line of MEMORY.md describes. Its scope is `user` (all projects) if
+    the journal, whose oldest line is from the day `since`, is older than the record but lacks it.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # the rest may say that another value was noted later
+    day = tail[:10]  # a remark on a later value may follow the date
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -116,8 +116,8 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     """Return the lines of this folder's journal that memory lacks; None if it lacks none. Unproved
-    lines count if they are by `author`, by default the user. A journal that git tracks belongs to
-    its authors, so without a file of own lines it is ignored.
+    lines count only if `author`, by default the user, wrote them. A journal that git tracks is
+    ignored if it has no file of own lines, because other users may have written it.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -134,7 +134,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # a copy of a folder that still exists and has all records
+            return None  # this folder is a copy of one that still exists
         known = registry_file.read_registry(home).keys.values()
         origin = head.project if head.project in known else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
@@ -149,13 +149,13 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
-    """Restore the found records unchanged, as one undoable step; return how many were missing."""
+    """Restore the found records unchanged, as one undoable step; return how many were restored."""
     count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
         sessions = [record.session] if record.session else []
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": sessions}
-        # With `told`, the record is not appended to the journal, which has it already.
+        # With `told`, the record is not appended to the journal, which already contains it.
         payload |= {"batch": f"journal {found.path}", "told": record.source != MEMORY_MD}
         store = "user" if record.scope == "user" else "project"
         count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
@@ -166,7 +166,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
 
 def sign_if_missing(memory: Memory) -> None:
-    """Sign the journal's lines again if the file of own lines is missing or of another folder."""
+    """Sign the journal's lines again if their signatures are missing or are for another folder."""
     if memory.project is not None and own_lines.journal_of(memory):
         head = own_lines.header(memory.settings.home, memory.project.local)
         if head is None or head._replace(waiting=False) != current_header(memory):
@@ -174,7 +174,7 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign all journal lines whose records are in memory; if `settled`, none await an answer."""
+    """Sign all journal lines whose records are in memory. `settled`: no line awaits an answer."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return
@@ -190,7 +190,7 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
 
 
 def is_signed(memory: Memory) -> bool:
-    """Return True if the file of own lines is for this folder, or if there is no journal."""
+    """Return True if the signatures of own lines are for this folder, or if there is no journal."""
     if memory.project is None or not own_lines.journal_of(memory):
         return True
     return own_lines.is_stated_for(memory.project.local, current_header(memory))
@@ -204,7 +204,7 @@ def current_header(memory: Memory) -> own_lines.Header:
 
 
 def awaits_answer(memory: Memory) -> bool:
-    """Return True if the user must still say which lines of the journal are the user's own."""
+    """Return True if the user has not answered yet which journal lines are the user's own."""
     if memory.project is None or not own_lines.exists(memory.project.local):
         return False
     head = own_lines.header(memory.settings.home, memory.project.local)
@@ -212,7 +212,7 @@ def awaits_answer(memory: Memory) -> bool:
 
 
 def restore_card(memory: Memory) -> str:
-    """Write the file project.json of a project whose folder in home is gone; return a message."""
+    """Write a new project.json for a project whose folder in home is gone; return a message."""
     assert memory.project is not None
     home, id_ = memory.settings.home, memory.project.id
     with registry_file.registry_lock(home):
@@ -249,14 +249,14 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: own_lines.Header) -> bool:
-    """Return True if the header is for this folder, and for no other current project."""
+    """Return True if the header is for this folder and not for another current project."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
     return (head.root, head.inode) == (current.root, current.inode) and head.project not in others
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
-    """Return the JSON objects that have an id from the last bytes of a journal."""
+    """Return the JSON objects with an id from the last `max_bytes` of a journal."""
     end = claims_read.read_end(path, max_bytes)
     lines = end[0].split(b"\n") if end else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
@@ -270,7 +270,7 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal that memory lacks, newest first, without the
+    """Return the last journal line of each record that memory lacks, newest first, without the
     shared records of other users. If a database is unreadable, nothing is known: return [].
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}

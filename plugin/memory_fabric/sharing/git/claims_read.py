@@ -1,5 +1,5 @@
-"""Reader of a decisions.jsonl that anyone may have edited, so its lines are untrusted claims. It
-reads only the end of the file, the newest records, and short texts.
+"""Reader of a decisions.jsonl that anyone may have edited, so its lines are untrusted claims. Only
+the end of the file, with the newest records, is read, and long texts are shortened.
 """
 
 import os
@@ -12,15 +12,15 @@ from memory_fabric.store import files
 
 # New lines are appended, so of a larger file only the end is read.
 MAX_BYTES = 2 << 20
-# Only the newest records: a flood must not displace the user's own (docs/decisions/0046).
+# Only the newest records are imported, so a flood cannot displace own records (decision 0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
 MAX_PARTS = 8
-# The confidence of others' records: enough to be stored, but too little for MEMORY.md.
+# Confidence limits for others' records: high enough to store, too low to show in MEMORY.md.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-# Characters allowed in names besides letters and digits; none could end a label in a line.
+# Characters allowed in names besides letters and digits; none of them can end an author's label.
 IN_NAMES = " ._-@+"
 _HEX = "0123456789abcdef"
 _FORM = "0000-00-00T00:00:00.000Z"
@@ -28,7 +28,7 @@ _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line with an id: its checksum `sum`, and its record, None if it was forgotten."""
+    """The last line with this id: `sum` is its checksum; `record` is None if it was forgotten."""
 
     id: str
     sum: int
@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file's claims in the order of their last lines, its number of bad lines, and its stamp."""
+    """A file's claims in the order of their last lines, its count of bad lines, and its stamp."""
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
@@ -44,7 +44,7 @@ class Read(NamedTuple):
 
 
 def stamp(path: str) -> str:
-    """Return a value that changes with the file (one stat); '' unless it is a regular file."""
+    """Return a value that changes when the file changes; '' unless it is a regular file."""
     try:
         return _stamp(os.lstat(path))
     except OSError:
@@ -69,15 +69,15 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         value = files.parsed(line) if may_parse else None
         is_forgotten = value is not None and value.get("forgotten") is True
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
-            unreadable += 1  # written by somebody else
+            unreadable += 1  # not written by this package
             continue
-        last.pop(value["id"], None)  # the last line of an id determines its order
+        last.pop(value["id"], None)  # ids are sorted by their last lines
         last[value["id"]] = Claim(value["id"], ids.checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the whole lines in a file's last `max_bytes` and its stamp; None if not regular."""
+    """Return the whole lines in a file's last bytes, and its stamp; None if it is not regular."""
     if not stamp(path):
         return None
     handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)
@@ -103,7 +103,7 @@ def has_conflict(path: str) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """Return True for exactly one id in our form, not for a longer text that ends with an id."""
+    """Return True if the whole value is one id in this package's form."""
     if not isinstance(value, str) or len(value) != 36:
         return False
     digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]
@@ -111,14 +111,14 @@ def is_id(value: object) -> bool:
 
 
 def moment(value: object) -> str:
-    """Return a time that has the stored format (ISO 8601, UTC, milliseconds), else ''."""
+    """Return the time if it has the stored format (ISO 8601, UTC, milliseconds), else ''."""
     if not isinstance(value, str) or len(value) != len(_FORM):
         return ""
     return value if value.translate(_AS_ZEROS) == _FORM else ""
 
 
 def is_of_a_team(value: Mapping[str, Any]) -> bool:
-    """Return True if a value is an active record with a text and the scope `team`."""
+    """Return True if the value is an active record with a text and the scope `team`."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
         return False
@@ -128,7 +128,7 @@ def is_of_a_team(value: Mapping[str, Any]) -> bool:
 
 
 def record_of(claim: Claim) -> dict[str, Any]:
-    """Return the fields of a claim's record, validated and limited in length, to be stored."""
+    """Return the fields of a claim's record, validated and limited in length, ready to store."""
     value = claim.record
     outcome, origin = value.get("outcome"), name_in(value.get("origin"))
     confidence = value.get("confidence")
@@ -149,7 +149,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
         "domain": name_in(value.get("domain")) or "general",
         "confidence": float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, confidence))),
         "author": name_in(value.get("author")),
-        # A line of a file must not claim to come from a shared log.
+        # A record in a file must not claim to come from a shared log.
         "origin": "" if origin == SHARED_LOG else origin,
         **{name: moment(value.get(name)) for name in ("created_at", "valid_from", "valid_to")},
         "superseded_by": value["superseded_by"] if is_id(value.get("superseded_by")) else "",
@@ -157,7 +157,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
 
 
 def plain_text(value: object, max_chars: int) -> str:
-    """Return the text on one line, without invisible characters, which cannot be indexed."""
+    """Return the text on one line, without invisible characters, limited to `max_chars`."""
     if not isinstance(value, str):
         return ""
     if not value.isprintable():
@@ -166,7 +166,7 @@ def plain_text(value: object, max_chars: int) -> str:
 
 
 def name_in(value: object) -> str:
-    """Return a name in which no character could end or imitate the author's label in a line."""
+    """Return the name without characters that could end or imitate the author's label in a line."""
     if not isinstance(value, str):
         return ""
     if value.isalnum() and len(value) <= MAX_NAME_CHARS:

@@ -1,8 +1,8 @@
-"""Locations of a project's records, chosen so that git sees them only if this user shares them.
+"""Paths of a project's records, chosen so that git sees the records only if this user shares them.
 
-The `.gitignore` in the folder hides everything, or everything except decisions.jsonl. A file that
-another user committed is tracked by git even if it is ignored. Records of a user who does not share
-are then stored in home. Records also wait in home while the shared file has conflict markers.
+The `.gitignore` in the folder hides everything, or everything except decisions.jsonl. However, git
+tracks a file that another user committed even if it is ignored. The records of a user who does not
+share are then stored in home. Records also wait in home while the shared file has conflict markers.
 """
 
 import os
@@ -34,7 +34,7 @@ def is_on(memory: Memory) -> bool:
 
 
 def shared_file(project: Project) -> str:
-    """Return the path of the decisions.jsonl that git may see if the user shares records."""
+    """Return the path of the decisions.jsonl in the project, which git sees if the user shares."""
     return os.path.join(project.local, journal.DECISIONS)
 
 
@@ -44,7 +44,7 @@ def private_folder(memory: Memory, project: Project) -> str:
 
 
 def journal_folder(memory: Memory, kind: str) -> str:
-    """Return the folder to which a database's journal is currently written."""
+    """Return the folder in which the journal of this kind of database is currently written."""
     project = memory.project
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
@@ -64,7 +64,7 @@ def may_write_journal(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read: the shared one if sharing is on, or the current one."""
+    """Return the decisions.jsonl to read: the shared one if sharing is on, else the current one."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
@@ -79,11 +79,11 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the path of every decisions.jsonl of this kind, in clones and linked folders, too."""
+    """Return the paths of all decisions.jsonl of this kind, also in clones and linked folders."""
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
-    from memory_fabric.store.tiers.file_locations import roots  # imported late: hooks never use it
+    from memory_fabric.store.tiers.file_locations import roots  # imported late: hooks never need it
 
     all_roots, ending = roots(memory.settings.home), (identity.LOCAL_FOLDER, journal.DECISIONS)
     linked = [os.path.join(root, *ending) for id_, root in all_roots if id_ == memory.project.id]
@@ -91,14 +91,14 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
-    """Return True if the project's local files are in home already, outside any repository."""
+    """Return True if the project's local files are in home, outside any repository."""
     return project.local == private_folder(memory, project)
 
 
 def is_hidden(project: Project) -> bool:
-    """Return True if `.gitignore` and git's index show that git sees nothing of the folder."""
+    """Return True if `.gitignore` and git's index prove that git sees no file in the folder."""
     setting = _setting(os.path.join(project.local, IGNORE))
-    text = "*" if setting is None else setting  # a new `.gitignore` will contain `*`
+    text = "*" if setting is None else setting  # if missing, it will be created with `*`
     lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
@@ -110,7 +110,7 @@ def is_tracked(project: Project) -> bool:
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
     except files.TooLarge:
-        return True  # unknown: assume that git tracks it
+        return True  # the index is too large to read: assume that git tracks the file
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
@@ -119,7 +119,7 @@ def is_tracked(project: Project) -> bool:
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see and merge the records; return what the user must still do. Raises OSError."""
+    """Let git see and merge the records; return the steps left to the user. Raises OSError."""
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
@@ -138,8 +138,8 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again, but no tracked file; return what is left to do. Raises
-    OSError.
+    """Hide the folder from git again, except tracked files; return the steps left to the user.
+    Raises OSError.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
@@ -156,7 +156,7 @@ def hide(project: Project) -> list[str]:
 
 
 def _setting(path: str) -> str | None:
-    """Return the text of a git settings file, '' for a link; None if there is no such file."""
+    """Return the text of a git settings file; '' for a symbolic link, None for a missing file."""
     if not os.path.lexists(path):
         return None
     end = claims_read.read_end(path, MAX_SETTING_BYTES)

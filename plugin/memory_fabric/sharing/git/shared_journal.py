@@ -1,5 +1,5 @@
-"""The journal that users of a repository share. Own lines that wait in home are moved to it; other
-users' records in it are imported and counted, and can be deleted again.
+"""The journal that users of a repository share. This user's lines that wait in home are moved to
+it; other users' records in it are imported and counted, and the imported copies can be deleted.
 """
 
 import json
@@ -26,7 +26,7 @@ MAX_AT_START = 50
 def publish(memory: Memory) -> int:
     """Move the lines that wait in home to the shared journal, except during a merge; return their
     number. Lines of isolated domains stay in home, or are moved back if git does not track the
-    journal yet. A crash between the two files duplicates no line. Raises OSError, TimeoutError.
+    journal yet. A crash between the two writes duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -41,7 +41,7 @@ def publish(memory: Memory) -> int:
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
         shared_texts = set(map(files.json_line, shared_lines))
         lines = _shared_form(memory, files.read_lines(waiting)[0])
-        # If the journal has a record that was forgotten, it must get the line that says so.
+        # If the journal contains a forgotten record, the line that forgets it is published, too.
         published = {line.get("id") for line in shared_lines}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, public = _split_isolated(memory, _without_forgotten(lines))
@@ -56,7 +56,7 @@ def publish(memory: Memory) -> int:
 
 
 def count_waiting(memory: Memory) -> int:
-    """Return how many lines in home wait to be moved to the shared journal. Raises OSError."""
+    """Return how many lines in home wait for their move to the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
@@ -65,9 +65,9 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove from a journal that git does not track what must not be shared: texts of forgotten
-    records, records of isolated domains (moved to home), and the user's own words. Return the
-    number of removed lines. Raises OSError.
+    """Remove private content from a journal that git does not track: texts of forgotten records,
+    the records of isolated domains (moved to home), and the user's own words. Return the number of
+    removed lines. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -88,8 +88,8 @@ def remove_private(memory: Memory) -> int:
 
 
 def take_back_words(memory: Memory) -> int:
-    """Remove this user's words from the shared journal unless they are released; return the number
-    of changed lines. The words remain in git's history. Raises OSError, TimeoutError.
+    """Remove this user's words from the shared journal unless the user released them; return the
+    number of changed lines. Git's history keeps the words. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or not location.is_on(memory) or memory.settings.share_words:
@@ -112,18 +112,18 @@ def take_back_words(memory: Memory) -> int:
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """If this user shares, import new and changed records of others from the journal; return their
-    number. Only the `most` newest are imported, the others by the next call. Costs one stat if the
-    journal has not changed. Raises OSError, StoreUnavailable.
+    number. One call imports only the `most` newest records; the next call continues. If the journal
+    is unchanged, a call costs one stat. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
         return 0
     path = location.shared_file(project)
     stamp = claims_read.stamp(path)
-    if not stamp:  # a missing file, as in another branch, changes nothing
+    if not stamp:  # the file may be missing in this branch: change nothing
         return 0
     database = memory.session_database()
-    # The stamp is stored once everything was imported, so an equal stamp means no change.
+    # The stamp is stored only after a complete import, so an equal stamp means no change.
     if database.newer or database.read_only or _noted(database, others.STAMP + path) == stamp:
         return 0
     content = claims_read.read(path)
@@ -134,12 +134,12 @@ def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
 
 
 def drop_all(memory: Memory) -> int:
-    """Delete the imported records of others; return their number. Raises StoreUnavailable."""
+    """Delete all imported records of other users; return their number. Raises StoreUnavailable."""
     return int(_applied(memory, "let_go", {}).get("gone", 0))
 
 
 def count(memory: Memory) -> dict[str, int]:
-    """Return the number of records of others for each author's name, which is unverified."""
+    """Return the number of other users' records per author; the authors' names are unverified."""
     database = of_project(memory)
     if database is None or not _noted(database, HAS_OTHERS):
         return {}
@@ -157,7 +157,7 @@ def of_project(memory: Memory) -> Database | None:
 
 
 def unreadable(database: Database, path: str) -> int:
-    """Return the number of unreadable lines in the journal when it was last imported."""
+    """Return how many lines of the journal were unreadable at the last import."""
     return int(_noted(database, others.UNREADABLE + path) or 0)
 
 
@@ -177,7 +177,7 @@ def _payload(
     if own:
         from memory_fabric.sharing.git import adoption  # imported late: rarely needed
 
-        if adoption.awaits_answer(memory):  # these may be own lines: first ask the user
+        if adoption.awaits_answer(memory):  # ask the user first: `own` may be this user's lines
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -203,18 +203,18 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply the operation and return its result. It is not queued: an import can be repeated."""
+    """Apply an import operation now and return its result. It is not queued: it can be repeated."""
     from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
-    if "records" in payload:  # paths and stamps are trusted; only text from others is sanitised
+    if "records" in payload:  # only text from other users is sanitised
         whole["records"] = write.cleaned({"": payload["records"]})[""]
     by = BY._replace(at=ids.timestamp())
     return memory.apply_now(Operation(ids.new_id(), kind, whole, by, "project"))
 
 
 def _without_forgotten(lines: Lines) -> Lines:
-    """Return the lines without records that are forgotten according to a later line."""
+    """Drop all lines of records that, according to their last line, were forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
 

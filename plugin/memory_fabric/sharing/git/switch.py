@@ -1,4 +1,4 @@
-"""The switch that shares a project's records. It is stored in home, never in the repository."""
+"""The switch for sharing a project's records. It is stored in home, never in the repository."""
 
 import os
 

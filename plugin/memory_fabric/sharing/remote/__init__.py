@@ -1,1 +1,1 @@
-"""A log in files of a git repository, through which one user's machines are synchronised."""
+"""A shared log in the files of a git repository, to synchronise the machines of one user."""

@@ -1,7 +1,7 @@
 """The git commands of a synchronisation, on a bare, shallow clone of one branch in home.
 
 The clone is only a copy. If it is damaged, for example because a process was killed, it is deleted
-and cloned again. Git finds the credentials for the repository; nothing here ever asks for one.
+and cloned again. Git finds the credentials for the repository; the user is never asked for any.
 """
 
 import os
@@ -19,10 +19,10 @@ from memory_fabric.store import files
 from memory_fabric.text import cut, one_line
 
 FOLDER = os.path.join("team", "git")
-# The prefix of this plugin's branches; it neither reads nor writes any other branch.
+# The prefix of this plugin's branches; the plugin neither reads nor writes any other branch.
 BRANCHES = "memory-fabric/"
 TIP, NEXT, PUSHED, READ = (f"refs/heads/{name}" for name in ("tip", "next", "pushed", "read"))
-# The time limit of a git process in seconds; it may have to send or fetch everything.
+# The time limit of a git process in seconds; a process may have to transfer the whole branch.
 LIMIT_S = 240.0
 MAX_REASON_CHARS = 300
 # Allowed URL schemes. An address without a scheme is a path, or HOST:PATH for ssh.
@@ -32,7 +32,7 @@ _ANOTHER_WAY = (
     "Keep it in git's credential helper (git config --global credential.helper, then one git "
     "ls-remote URL in a terminal), or use an address of ssh."
 )
-# Git's environment variables for connections; other variables may point to another repository.
+# The environment variables for connections. Other git variables may select another repository.
 _KEPT = tuple(
     f"GIT_{name}" for name in "SSH SSL PROXY HTTP EXEC_PATH CONFIG_GLOBAL CONFIG_SYSTEM".split()
 )
@@ -45,7 +45,7 @@ _OPTIONS = ("core.hooksPath=" + os.devnull, "core.fsmonitor=false", "gc.autoDeta
 _MOVED = r"\[rejected\]|\[remote rejected\].*(lock|ref|exists|updat|old value)|stale info"
 _NO_BRANCH = "couldn't find remote ref"
 _BROKEN = r"\.lock'|shallow file has changed|bad object|corrupt|missing (blob|tree|comm)"
-# A pattern for git's message, the error class and the remedy; the first match is used.
+# Patterns for git's messages, each with an error class and a remedy; the first match is used.
 _FAILURES: Sequence[tuple[str, type[errors.TeamError], str]] = (
     (r"Host key verification failed", errors.LoginFailed,
      "Connect once with ssh in a terminal, and compare the key that the host shows."),
@@ -70,7 +70,7 @@ class Damaged(errors.Passing):
 
 
 def checked(url: str) -> str:
-    """Return the URL if it is acceptable to pass it to git. Raises BadAddress."""
+    """Return the URL unchanged if it is safe to pass to git; else raise BadAddress."""
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)
@@ -92,14 +92,14 @@ def checked(url: str) -> str:
 
 
 class Clone:
-    """A clone of one branch. Methods raise TeamError if the repository does not answer."""
+    """A local clone of one branch. Methods raise TeamError if the repository does not answer."""
 
     def __init__(self, home: str, name: str, url: str, branch: str) -> None:
         """Use the clone `name` in this home. The `url` must have been validated by `checked`."""
         self.folder = os.path.join(home, FOLDER, f"{name}.git")
         self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
         self._files: dict[str, dict[str, str]] = {"": {}}
-        # The user's environment, without variables that may point to another repository.
+        # The user's environment without git variables that may select another repository.
         self._environ = _UNASKED | {
             name: value
             for name, value in environment().items()
@@ -123,7 +123,7 @@ class Clone:
         self._files = {"": {}}
 
     def files(self, commit: str) -> Mapping[str, str]:
-        """Map the path of each file in a commit to its blob id. Raises Damaged."""
+        """Map the path of each file in a commit to the id of its blob. Raises Damaged."""
         if commit not in self._files:
             listed = self._git("ls-tree", "-r", "-z", commit).split(b"\0")
             pairs = (entry.decode("utf-8", "replace").split("\t") for entry in listed if entry)
@@ -131,7 +131,7 @@ class Clone:
         return self._files[commit]
 
     def contents(self, blobs: Iterable[str]) -> list[bytes]:
-        """Return the contents of the blobs with these ids, in their order. Raises Damaged."""
+        """Return the contents of the blobs with these ids, in the same order. Raises Damaged."""
         wanted = list(blobs)
         output = self._git("cat-file", "--batch", stdin="".join(f"{b}\n" for b in wanted).encode())
         found, place = [], 0
@@ -146,8 +146,8 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Create a commit with changed files and return its id; empty files are deleted. Without a
-        `parent`, it also has the `kept` files (blob ids by path), and no history. Raises Damaged.
+        """Create a commit with changed files; return its id. Empty files are deleted. Without
+        `parent`, it has no history but also the `kept` files (blob ids by path). Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -164,7 +164,7 @@ class Clone:
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
-        """Push a commit; return False unless the branch's newest commit was the `expected` one."""
+        """Push a commit. Return False if the newest commit of the branch is not `expected`."""
         lease = f"--force-with-lease={self.branch}:{expected}"
         refs = f"{commit}:{self.branch}"
         process = self._run("push", "--porcelain", "--no-verify", lease, "origin", refs)
@@ -176,15 +176,15 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Store a commit under names so that git keeps it; '' deletes the names. Raises Damaged."""
+        """Store a commit under these names, so git keeps it; '' deletes them. Raises Damaged."""
         word = f"update {{}} {commit}" if commit else "delete {}"
         lines = [word.format(name) for name in names if self.marked(name) != commit]
         if lines:
             self._git("update-ref", "--stdin", stdin="".join(f"{o}\n" for o in lines).encode())
 
     def marked(self, name: str) -> str:
-        """Return the id of the commit stored under a name; '' if there is none. Raises Damaged."""
-        # Most refs are separate files, and reading a file is far cheaper than starting a process.
+        """Return the id of the commit stored under a name, or ''. Raises Damaged."""
+        # Most refs are files; reading a file is far cheaper than starting a git process.
         commit = files.read_text(os.path.join(self.folder, name)) or ""
         if not commit and os.path.exists(os.path.join(self.folder, "packed-refs")):
             commit = self._git("for-each-ref", "--format=%(objectname)", name).decode()
@@ -196,12 +196,12 @@ class Clone:
         return self._run("cat-file", "-e", f"{commit}^{{tree}}").returncode == 0
 
     def erase(self) -> None:
-        """Delete objects that do not belong to a stored commit. Raises Damaged."""
+        """Delete all objects that no stored commit needs. Raises Damaged."""
         self._git("gc", "--quiet", "--prune=now")
 
     def _fetched(self) -> str:
         noted = os.path.join(self.folder, "description")
-        if files.read_text(noted) != self.url:  # no clone, or one of another repository
+        if files.read_text(noted) != self.url:  # there is no clone of this repository
             self.remove()
             beside = self.folder + ".new"
             shutil.rmtree(beside, ignore_errors=True)
@@ -248,7 +248,7 @@ class Clone:
         command = [git, *(f"--git-dir={place}" for _ in range(bool(place)))]
         command += [part for option in _OPTIONS for part in ("-c", option)]
         try:
-            # In a new session, ssh cannot ask questions in a terminal.
+            # A new session has no terminal in which ssh could ask questions.
             return subprocess.run(
                 [*command, *words], input=stdin, capture_output=True, env=self._environ,
                 timeout=LIMIT_S, check=False, start_new_session=True,
@@ -258,7 +258,7 @@ class Clone:
             raise errors.TooSlow(text, remedy="The next synchronisation goes on.") from None
 
     def _failure(self, doing: str, said: str) -> errors.TeamError:
-        """Return the error that git's message means; a temporary error for unknown messages."""
+        """Return the error that matches git's message `said`; a temporary error if none matches."""
         lines = (line.strip() for line in said.splitlines())
         reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)
         text = f"{doing} {self.url}: {reason or 'git says nothing'}"

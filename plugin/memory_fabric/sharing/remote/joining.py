@@ -1,4 +1,4 @@
-"""Linking this machine to a git repository, and opening the logs of its links."""
+"""Creation of links from this machine to a git repository, and of the logs behind the links."""
 
 import os
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from memory_fabric.store.home import log as home_log
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 
-# Seconds to wait for the lock; another process holds it for less time than this.
+# Seconds to wait for the lock, longer than any process holds it.
 LOCK_WAIT_S = 30.0
-# The name of the user's own space and its branch; other branches are named by a digest.
+# The name of the user's own space and of its branch. Other branches are named by a digest.
 OWN = "own"
 NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """The created links, the user's own first, and the key; `is_first` for the first machine."""
+    """The created links, the user's own first, and the key. `is_first`: no other machine joined."""
 
     made: tuple[Tie, ...]
     key: keys.Key
@@ -32,7 +32,7 @@ class Joined(NamedTuple):
 
 
 def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
-    """Return the log to which a link leads. Raises OSError."""
+    """Return the log that a link refers to. Raises OSError."""
     home = memory.settings.home
     branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
     clone = Clone(home, tie.key, tie.dsn, branch)
@@ -40,9 +40,9 @@ def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user and, unless a team shares it, this project to a git repository. `space` names
-    the project on all of the user's machines, by default like its git remote or its folder. `words`
-    asks the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link the user and, unless a team shares it, this project to a git repository. `space` is the
+    project's name on all of the user's machines, by default its git remote or folder. `words` asks
+    the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)
@@ -85,7 +85,7 @@ def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Join
 
 
 def name_of(root: str) -> str:
-    """Return a project's name on all machines: HOST/PATH of its git remote, or its folder."""
+    """Return a project's name on all machines: HOST/PATH of its git remote, else its folder."""
     known = identity.identify(os.path.realpath(root))
     remotes = (claim.removeprefix("remote:") for claim in known.claims)
     return next((name for name in remotes if ":" not in name), known.name)

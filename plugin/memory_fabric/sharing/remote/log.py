@@ -3,9 +3,9 @@
     push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and retry
     pull ── fetch ──▶ lines added since the commit read last ──▶ operations
 
-Each line is one operation, encrypted as a whole with the key of the user's machines; nothing else
-is read from the repository. No two machines change the same file, so a commit on top of the newest
-one needs no merging. If lines are missing that were neither replaced nor erased, the repository was
+Each line is one operation, encrypted with the key of the user's machines; no other file in the
+repository is read. No two machines change the same file, so a commit on top of the newest commit
+needs no merging. If lines are missing that were neither replaced nor erased, the repository was
 reset to an earlier state.
 """
 
@@ -23,25 +23,25 @@ from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
 from memory_fabric.sharing.team.keys import Key
 
-# The name of the only member of a space for one user's machines.
+# The name of the only member of a space that is shared by one user's machines.
 ME = "me"
 EPOCH = 1
-# Attempts to push a commit after the newest one, and the maximum wait between two in seconds.
+# How often a push is tried, and the maximum number of seconds between two attempts.
 TRIES, WAIT_S = 12, 0.5
-# Larger files are not appended to, because git hosts refuse large files.
+# No line is appended to a larger file, because git hosts refuse large files.
 MAX_FILE_BYTES = 8 << 20
 # Daily files older than OLD_AFTER_S are merged into one file once there are OLD_FILES of them.
 OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
 UNTIL = "until-"
-# The number of files that are read by one git process.
+# The number of files that one git process reads.
 SOME = 50
-# The lines of a file, and the content of changed files by path.
+# The lines of one file, and the contents of changed files by path.
 Content = Sequence[bytes]
 Files = Mapping[str, bytes]
 
 
 class Lines(NamedTuple):
-    """A commit's operations by path and id, and the ids of operations replaced and erased."""
+    """A commit's operations by path and id, and the ids of replaced and of erased operations."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -49,12 +49,12 @@ class Lines(NamedTuple):
 
     @property
     def known(self) -> frozenset[str]:
-        """Return the ids of all operations that the files contain, replace or erase."""
+        """Return the ids of all operations in the files, and of those they replace or erase."""
         return self.replaced.union(self.erased, *self.ids.values())
 
 
 class GitLog:
-    """One space in a clone; see `wire.Log`. `tell` gets a sentence if lines are refused."""
+    """The `wire.Log` of one space in a clone. `tell` receives a message if lines are refused."""
 
     # The maximum number of operations in one commit.
     at_once = 5000
@@ -66,11 +66,11 @@ class GitLog:
         self._folder = f"ops/{origin}/"
         self._origin = origin
         self._tip = ""
-        # True if the clone still has the commit read last, to compare with the newest commit.
+        # True if the clone still contains the last commit read, to compare with the newest commit.
         self._is_compared = False
         self._reading: tuple[tuple[str, str], Iterator[TeamOperation]] | None = None
         self._refused = 0
-        # True if a read operation demands that lines are erased.
+        # True if an operation was read that demands the erasure of lines.
         self._is_purged = False
 
     def state(self) -> wire.SpaceState:
@@ -83,8 +83,8 @@ class GitLog:
         return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
-        """Return False if a line that this machine read or pushed is lost (see `_lost`)."""
-        # Without the commit read last, the clone is new; `has` then searches all lines.
+        """Return False if the log lost a line that this machine read or pushed (see `_lost`)."""
+        # A new clone lacks the last commit read; `has` must then search all lines.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
         pushed = self._clone.marked(PUSHED)
@@ -98,7 +98,7 @@ class GitLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations to this machine's file for today."""
+        """Append operations to this machine's file for today; return the ids of those written."""
         lines: dict[str, bytes] = {}
         for operation in operations:
             try:
@@ -144,7 +144,7 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase these keys, and replaced operations, on all machines and in the history."""
+        """Erase these keys' statements, and replaced operations, on all machines and in history."""
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
@@ -167,7 +167,7 @@ class GitLog:
         return number
 
     def compact(self) -> int:
-        """Merge this machine's old daily files into one, without operations that were replaced."""
+        """Merge this machine's old daily files; return how many operations were dropped."""
         before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
         own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
         old = [path for path in own if _day(path) < before]
@@ -189,7 +189,7 @@ class GitLog:
         return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
-        """Return True if a line of an earlier commit is gone but was not replaced or erased."""
+        """Return True if a line of the commit `before` is gone, but was not replaced or erased."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
             removed = set(old).difference(new) if path.startswith(folder) else ()
@@ -209,7 +209,7 @@ class GitLog:
             yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
-        """Yield the operations in added lines; count the lines that are not valid operations."""
+        """Yield the operations in added lines; count the lines without a valid operation."""
         for _, old, new in self._changes(before, after):
             known = set(old)
             for line in new:
@@ -234,7 +234,7 @@ class GitLog:
     def _ids(
         self, paths: Collection[str], commit: str | None = None
     ) -> dict[str, dict[str, TeamOperation]]:
-        """Map paths in a commit, by default the newest, to the operations in the file by id."""
+        """Map each path in a commit, by default the newest, to the file's operations by id."""
         files = self._clone.files(self._tip if commit is None else commit)
         wanted, found = list(paths), dict[str, dict[str, TeamOperation]]()
         for start in range(0, len(wanted), SOME):
@@ -248,7 +248,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's changed files, and `all_of`, without unwanted operations."""
+        """Return this machine's files with unwanted operations removed, and all in `all_of`."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -259,7 +259,7 @@ class GitLog:
         return changed
 
     def _appended(self, lines: Content, files: Files | None = None) -> dict[str, bytes]:
-        """Add lines to this machine's file for today; return all changed files."""
+        """Append lines to this machine's file for today; return it and the changed `files`."""
         changed = dict(files or {})
         if not lines:
             return changed
@@ -271,7 +271,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Files], *, anew: bool = False) -> None:
-        """Commit changed files after the newest commit or, with `anew`, without any history."""
+        """Push a commit with changed files: on the newest one or, with `anew`, without history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)
@@ -293,7 +293,7 @@ class GitLog:
         raise TooSlow(text, remedy="The next synchronisation tries again.")
 
     def _rewrite(self, changed: Callable[[Lines], Files]) -> None:
-        """Commit changed files without history; keep the history if forced pushes are refused."""
+        """Commit changed files without history, or with it if the server refuses forced pushes."""
         try:
             self._write(lambda: changed(self._lines(self._tip)), anew=True)
         except NotAllowed:
@@ -305,7 +305,7 @@ class GitLog:
         return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"
 
     def _read(self, line: bytes) -> TeamOperation | None:
-        """Return the operation in a line; None if the line was not written with the user's key."""
+        """Return the operation in a line; None if the line is not encrypted with the user's key."""
         text = self._key.shown(line.decode("ascii", "replace"), self._space)
         try:
             op_id, origin, kind, made_at, payload = json.loads(text or "")
@@ -315,12 +315,12 @@ class GitLog:
 
 
 def _day(path: str) -> str:
-    """Return the day in a file's name, which is the last one if the file covers several days."""
+    """Return the day in a file's name; the last day if the file covers several days."""
     return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
 
 
 def _added_to(files: Files, stem: str, lines: Content) -> dict[str, bytes]:
-    """Add lines to the last file with this stem, or to new ones if it is full; return the files."""
+    """Append lines to the file with this stem, or to a new one if it is full; return all files."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:

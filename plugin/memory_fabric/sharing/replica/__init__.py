@@ -1,1 +1,1 @@
-"""The local copy of a shared log: the operations of members as rows of the database."""
+"""The local copy of a shared log: the members' operations as rows of the database."""

@@ -1,7 +1,7 @@
-"""Heads, as rows of `team_heads`: operations on a key that were not replaced by other operations.
+"""Heads, as rows of `team_heads`: operations on a key that no other operation has replaced.
 
-If they are proved, the user's own operations on a key form one register, on whichever machine they
-were made. Those of each other member form another; an unproved one under this user's name, too.
+On each key, this user's proved operations from all machines form one register. The operations of
+each other member form another register, and so do unproved operations under this user's name.
 """
 
 import json
@@ -15,24 +15,24 @@ from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 # States of own operations: unacknowledged, acknowledged, made on another machine of the user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# States of own operations: replaced before the log returned it, and refused by the server.
+# States of own operations: replaced before the log returned them, refused by the server.
 PAST, UNSENT = "past", "unsent"
-# States of others' operations: in use, kept because they are not readable yet, unusable.
+# States of others' operations: in use, not readable yet, refused as unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# States of demands to erase a key: received by the server, and another's, awaiting the user.
+# States of demands to erase a key: accepted by the server, or a member's that awaits the user.
 DEMANDED, ASKED = "demanded", "asked"
-# The payload of a waiting operation that the server lost after other machines may have read it.
+# The payload of a waiting operation that the server lost, perhaps after other machines read it.
 AGAIN = "again"
-# The name shown for a member whose own name has no character that can be shown safely.
+# The name shown for a member whose own name contains no character that is safe to show.
 NAMELESS = "a member"
-# An SQL condition that matches any of several values, given as one JSON list.
+# An SQL condition that matches any of several values, which are passed as one JSON list.
 ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
     """A row of `team_heads`. `value` is JSON, '' if the author withdrew the statement. `payload` is
-    an unreadable operation itself, the reason for refusing an operation, or AGAIN. With `seen`, the
-    operation has come from the log; else it is known only on this machine.
+    the unreadable operation itself, the reason for a refusal, or AGAIN. `seen`: the operation was
+    read from the log; otherwise, only this machine has it.
     """
 
     op_id: str
@@ -56,33 +56,33 @@ class Head(NamedTuple):
 
     @property
     def is_theirs(self) -> bool:
-        """Return True if the head is a statement of another member that was not withdrawn."""
+        """Return True if the head is another member's statement that was not withdrawn."""
         return self.state == THEIRS and self.value != ""
 
     @property
     def stated(self) -> Any:
-        """Return the head's value, parsed; None if the author withdrew it."""
+        """Return the head's parsed value; None if the author withdrew the statement."""
         return json.loads(self.value) if self.value else None
 
     @property
     def shown_author(self) -> str:
-        """Return the author's name, made safe to show; never '', which means this user."""
+        """Return the author's name, safe to show; never '', because '' stands for this user."""
         return claims_read.name_in(self.author) or NAMELESS
 
     @property
     def order(self) -> tuple[str, str]:
-        """Return the sort key of concurrent heads, of which the greatest is the current one."""
+        """Return the sort key of concurrent heads; the greatest head is the current one."""
         return (self.clock, self.op_id)
 
 
-# The fields that a row and its operation have in common.
+# The fields that `Head` and `TeamOperation` have in common.
 SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
 _COLUMNS, _MARKS = ", ".join(Head._fields), ", ".join("?" * len(Head._fields))
 _INSERT = f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({_MARKS})"
 
 
 def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]:
-    """Map each of these keys to its rows in `team_heads`."""
+    """Map each given key to its rows in `team_heads`."""
     rows: dict[str, list[Head]] = {}
     for head in where(c, f"key {ANY_OF}", (json.dumps(list(keys)),)):
         rows.setdefault(head.key, []).append(head)
@@ -100,7 +100,7 @@ def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) 
 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:
-    """Insert rows into `team_heads`; a row with the same operation id is replaced."""
+    """Insert rows into `team_heads`, replacing rows with the same operation id."""
     c.executemany(_INSERT, ((*h[:5], json.dumps(h.base) if h.base else "", *h[6:]) for h in heads))
 
 
@@ -109,12 +109,12 @@ def remove(c: sqlite3.Connection, op_ids: Iterable[str]) -> None:
 
 
 def current(heads: Iterable[Head]) -> Head | None:
-    """Return the greatest head, which is the one to show; None if there are no heads."""
+    """Return the greatest head, which is the one shown; None if there are no heads."""
     return max(heads, key=lambda head: head.order, default=None)
 
 
 def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
-    """Return the row of `team_heads` for an operation that came from the log."""
+    """Return the `team_heads` row of an operation that was read from the log."""
     same = {name: getattr(operation, name) for name in SAME}
     return Head(**same, value=value, state=state, payload=payload, seen=True)
 

@@ -1,5 +1,5 @@
-"""Merging of operations from a shared log into a database, in one transaction. The heads of a
-register, which determine what is shown, do not depend on the order in which operations were read.
+"""Merging of operations from a shared log into a database, in one transaction. The result does not
+depend on the order in which the operations were read.
 """
 
 import json
@@ -15,14 +15,14 @@ from memory_fabric.store.database import Database
 
 Verified = Callable[[TeamOperation], TeamOperation | None]
 Fields = Callable[[str, str, statements.Fields], statements.Fields | None]
-# The number of operations that are looked up together.
+# The number of operations that are merged at a time.
 SOME = 1000
 
 
 class Merged(NamedTuple):
-    """Numbers of a merge: `applied` operations changed stored rows, on `conflicts` own keys the
-    user's machines now differ, another member demands to erase `asked` own keys, `unread`
-    operations are kept for later, `refused` ones are unusable. `erased` lists the keys of others'
+    """Results of a merge: `applied` operations changed rows; the user's machines now disagree on
+    `conflicts` own keys; other members demand to erase `asked` own keys; `unread` operations are
+    kept for later; `refused` operations are unusable. `erased` lists the keys of other members'
     erased statements.
     """
 
@@ -35,7 +35,7 @@ class Merged(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """An operation as received, and its form if proved to be this user's own, else None."""
+    """A received operation; `own` is its decrypted form if it is proved to be this user's."""
 
     came: TeamOperation
     own: TeamOperation | None
@@ -53,16 +53,16 @@ def merge(
 ) -> Merged:
     """Merge operations in the order of the log and store the new `position`, in one transaction.
     `verified` returns the decrypted operation if it is proved to be this user's own. `owner` is the
-    member who may have others' operations erased. First, `erase` is called with the heads that the
-    log erased, to remove their traces (`sharing.team.exchange.erase`). Raises StoreUnavailable,
-    DeadlinePassed, any error of `erase`.
+    member who may demand that others' operations are erased. Before the merge, `erase` is called
+    with the heads to erase, to remove their traces (`sharing.team.exchange.erase`). Raises
+    StoreUnavailable, DeadlinePassed, any error of `erase`.
     """
     memory = memory.whole
     parts = [
         _Read(o, verified(o) if (o.proof or o.sealed) and o.form <= wire.FORM else None)
         for o in operations
     ]
-    # Dismissals come first: they decide whether a statement may be shown.
+    # Dismissals come first because they decide whether a statement may be shown.
     parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
@@ -72,7 +72,7 @@ def merge(
         return Merged()
     mine = any(part.own or part.came.author == tie.member for part in parts)
     if mine:
-        outbox.settle(memory, database)  # in short transactions, so hooks wait less
+        outbox.settle(memory, database)  # short transactions, so that hooks wait less
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
@@ -90,7 +90,7 @@ def merge(
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
-    """Merge stored operations that have become readable through an update or the user's key."""
+    """Merge stored operations that an update, or the user's key, has made readable."""
     unread = heads.where(database.connection, "state = 'unread' ORDER BY clock, op_id")
     fields = (json.loads(head.payload) for head in unread)
     operations = (TeamOperation(**o | {"base": tuple(o["base"])}) for o in fields)
@@ -99,7 +99,7 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return the stored statements to erase: those in demands, or purged on another machine."""
+    """Return the stored statements that a member demands to erase or another machine has purged."""
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
@@ -111,14 +111,14 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
             continue  # the demand was already merged
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
-        # A row of the graph is kept if another member states it, too. Records are checked later.
+        # A graph row is kept if another member states it, too. Records are checked later.
         if demand.key.startswith(wire.key_of(wire.RECORD, "")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
 
 
 class _Batch:
-    """The merge of one batch: its registers in memory, and the changes to make in the database."""
+    """The merge of one batch of operations: their registers, and the changes for the database."""
 
     def __init__(
         self, memory: Memory, kind: str, c: sqlite3.Connection, tie: space.Tie, owner: str
@@ -130,7 +130,7 @@ class _Batch:
         self.erased: dict[str, None] = {}
 
     def take(self, parts: Sequence[_Read]) -> None:
-        """Merge some of the operations, and update the records and the graph to match."""
+        """Merge these operations, and update the records and the graph accordingly."""
         registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
         op_ids = json.dumps([part.came.op_id for part in parts])
         same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
@@ -140,7 +140,7 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Changed keys of others, their replaced heads, and the previous heads of this user's keys.
+        # Others' changed keys, their replaced heads, and the previous heads of this user's keys.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -153,19 +153,19 @@ class _Batch:
         self._show()
 
     def _blank_purged(self) -> None:
-        """Blank own statements that arrived together with their purge, or after the purge."""
+        """Blank own statements that another machine purged before they were merged here."""
         key_of = {wire.key_of(DISMISSAL, key): key for key in self._mine}
         for name, register in heads.of_keys(self._c, key_of).items():
             purge = heads.current(head for head in register if head.is_own and head.value)
             if purge is None or not purge.stated.get("purged"):
                 continue
             for head in self._own_at(key_of[name]):
-                if head.value and head.clock < purge.clock:  # later statements are kept
+                if head.value and head.clock < purge.clock:  # keep later statements
                     self._keep(head._replace(value="", payload=""))
         heads.put(self._c, self._put.values())
 
     def _replace_unread(self, parts: Sequence[_Read]) -> None:
-        """Remove unreadable operations that their author has meanwhile replaced."""
+        """Remove stored unreadable operations that their author has replaced since."""
         stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
         unread = {head.op_id: head for head in (*stored, *self._put.values())}
         unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
@@ -185,15 +185,15 @@ class _Batch:
         stored = self._ids.get(operation.op_id)
         if not _is_known(part.came) or is_hidden:
             if stored is None:
-                payload = json.dumps(part.came._asdict())  # for a later release, or with the key
+                payload = json.dumps(part.came._asdict())  # read it later
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
-        # In a sealed operation and in a demand, the received key may differ from the local key.
+        # The key of a sealed operation or a demand may differ from the key stored locally.
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
-            return  # after a reset of the server, another operation got this id
+            return  # the server was reset and gave this id to another operation
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -217,7 +217,7 @@ class _Batch:
         if value is None:
             return
         if operation.author == self._tie.member:
-            # If its acknowledgement was lost, an own operation may already be replaced here.
+            # An own operation whose acknowledgement was lost may already be replaced here.
             if any(operation.op_id in own_head.base for own_head in self._own_at(operation.key)):
                 return
             if self._repeats_own(operation):
@@ -237,7 +237,7 @@ class _Batch:
             space.note(self._c, space.CLOCK, head.clock)
         before = heads.current(self._own_at(head.key))
         for sibling in self._at(head.key):
-            # An equal statement may have been made here before this operation was read.
+            # This machine may have made an equal statement before it read this operation.
             repeats = sibling.is_own and _is_repeated(sibling, operation, value)
             unproved = sibling.state == heads.THEIRS and sibling.author == operation.author
             if repeats or (unproved and sibling.op_id in head.base):
@@ -246,7 +246,7 @@ class _Batch:
             self._mine.setdefault(head.key, before)
 
     def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
-        """Return the value to store, or None after refusing the operation because of its value."""
+        """Return the value to store; None if the value is invalid and the operation was refused."""
         if operation.value is None:
             return ""
         value = read(operation.kind, operation.key, dict(operation.value))
@@ -259,8 +259,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Accept an unproved operation under this user's name as own, and return True, if an equal
-        statement is here: a database was lost and rebuilt from its journal.
+        """Return True, and accept an unproved operation under this user's name as own, if it equals
+        a local statement: the database was lost and rebuilt from its journal.
         """
         if operation.value is None:
             return False
@@ -276,7 +276,7 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head unless it is replaced; drop heads that it replaces. Return True if changed."""
+        """Add a head unless it was replaced; drop the heads it replaces. Return True if changed."""
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)
@@ -287,7 +287,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Handle an operation that is already stored, which acknowledges an own operation."""
+        """Handle an operation that is already stored; an own operation is thereby acknowledged."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
@@ -297,8 +297,8 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Apply a demand of an author, or of an owner, to erase a key; before own statements, ask
-        the user.
+        """Apply the demand of an author or an owner to erase a key; ask the user before own
+        statements are erased.
         """
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
@@ -364,7 +364,7 @@ class _Batch:
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
-    """Return True if an operation states and replaces all that an own, unsent head does."""
+    """Return True if an operation has the value of an unsent own head and replaces all it does."""
     is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
     return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 
