@@ -1,7 +1,7 @@
 """Statements of other members, stored as records of others (docs/decisions/0046), and as rows of
 the graph with the member's name and the trust `foreign`, unless the user states the same.
 
-Aliases of other members are ignored: they would redirect this user's statements.
+Other members' aliases are ignored because they would redirect this user's statements.
 """
 
 import json
@@ -19,19 +19,19 @@ from memory_fabric.store.operations import rows, tombstones
 
 Said = dict[str, Any]
 BY = Provenance(OTHERS, trust=others_effects.TRUST)
-# The key in `meta` for the list of the space's owners, and the condition that selects rules.
+# The key in `meta` for the list of the space's owners, and an SQL condition that selects rules.
 OWNERS = "team owners"
 RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
-# The prefix of all keys of records.
+# The prefix of the keys of all records.
 _OF_RECORDS = wire.key_of(wire.RECORD, "")
-# Makes another member's entity this user's own if the user's statements refer to it.
+# Makes another member's entity this user's own if statements of this user refer to it.
 _OWNED = (
     "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
     "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id AND o.source <> ?) "
     "OR EXISTS (SELECT 1 FROM relations AS r "
     "WHERE entities.id IN (r.source, r.target) AND r.said_by = ''))"
 )
-# The query names its index; without it, the planner would read all rows with this state.
+# The query specifies its index; otherwise the planner would read all rows in this state.
 _CLOSED = (
     "SELECT key FROM team_heads INDEXED BY team_heads_closed WHERE state = 'theirs' "
     "AND kind = 'record' AND value <> '' AND json_extract(value, '$.superseded_by')"
@@ -41,8 +41,8 @@ _CLOSED = (
 def show(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], was: Mapping[str, Head], name: str
 ) -> None:
-    """Store the statements in the heads of the changed keys, and delete those that no member makes
-    any more. `was` maps keys to replaced heads with their values; `name` is the project's.
+    """Store the current statements on the changed keys, and delete statements that every member has
+    withdrawn. `was` maps keys to their replaced heads; `name` is the project's name.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, name)
@@ -55,14 +55,14 @@ def show(
             graph.show(head)
             is_any = True
         elif named := was.get(key) or next((said for said in register if said.value), None):
-            # Even if nothing was replaced: a withdrawal need not list what it withdraws.
+            # Needed even if no head was replaced: a withdrawal need not list what it withdraws.
             graph.drop(named)
     if is_any:
         others_effects.note_any(c)
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Remove the conditions of owners' rules, so that they no longer ask at tool calls."""
+    """Remove the conditions from owners' rules, so that the rules ask no longer at tool calls."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -70,18 +70,18 @@ def silence(c: sqlite3.Connection) -> None:
 
 
 def remove_all(c: sqlite3.Connection) -> None:
-    """Remove the statements of all members, except those that a shared journal has, too."""
+    """Remove the statements of all members, except records that are also in a shared journal."""
     theirs = "SELECT DISTINCT substr(key, 3) FROM team_heads WHERE state = ? AND kind = ?"
     _drop(c, [id_ for (id_,) in c.execute(theirs, (heads.THEIRS, wire.RECORD))])
     c.execute("DELETE FROM observations WHERE source = ?", (OTHERS,))
     c.execute("DELETE FROM relations WHERE said_by <> ''")
     c.execute(f"DELETE FROM entities AS e WHERE said_by <> '' AND {schema.IS_ORPHAN}")
-    # This user's statements refer to the remaining entities, so these become the user's own.
+    # The remaining entities become the user's own, because this user's statements refer to them.
     c.execute("UPDATE entities SET said_by = '' WHERE said_by <> ''")
 
 
 def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
-    """Remove the statements of members that are in an isolated domain."""
+    """Remove members' statements whose domain is isolated."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
         if head.stated.get("domain") in isolated:
@@ -132,7 +132,7 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return a record's evidence: quoted words, an owner's rule, and the user's confirmation."""
+    """Return the evidence to store: quoted words, an owner's rule, and this user's confirmation."""
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
     if head.author in owners and _is_rule(head):
@@ -143,7 +143,7 @@ def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
-    """Return the records that these successors replace, each with the id of its successor."""
+    """Return the records that these successors replace, each with its successor's id."""
     keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
     stored = _stored(c, keys)
     closed = []
@@ -162,7 +162,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show: the author's, so that a copied id displaces no record."""
+    """Return the head to show: `author`'s if there is one, so a copied id displaces no record."""
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]
@@ -178,7 +178,7 @@ def _drop(c: sqlite3.Connection, ids: Sequence[str]) -> None:
 
 
 class _Graph:
-    """Writes the statements of other members to the graph."""
+    """Stores other members' statements as rows of the graph."""
 
     def __init__(self, c: sqlite3.Connection) -> None:
         self._c, self._by = c, BY._replace(at=ids.timestamp())
@@ -186,23 +186,23 @@ class _Graph:
         self._entities: dict[str, int | None] = {}
 
     def show(self, head: Head) -> None:
-        """Store the row that a head states, unless the user has forgotten that row here."""
+        """Store the graph row that a head states, unless the user has forgotten this row."""
         value: Said = head.stated
         if not self._is_stated_itself(head, value):
             value["created_at"] = min(value["created_at"] or self._by.at, self._by.at)
             _SHOWING[head.kind](self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
-        """Remove a row that no other member states any more, unless this user states it."""
+        """Remove the row of a withdrawn statement, unless this user states the same."""
         value: Said = head.stated
         if self._is_stated_itself(head, value):
             return
         if head.kind == wire.ENTITY:
             self._remove_orphan(value["name"])
-            # If this user's statements refer to the entity, it now belongs to this user.
+            # The entity now belongs to this user if statements of this user refer to it.
             self._c.execute(_OWNED, (value["name"], OTHERS))
         elif head.kind == wire.OBSERVATION:
-            # After entities were merged, the name may be an alias of another entity.
+            # If entities were merged, the name may be an alias of another entity.
             entity = rows.variant_id(self._c, value["entity"])
             query = "DELETE FROM observations WHERE entity = ? AND text = ? AND source = ?"
             if entity is not None:
@@ -217,7 +217,7 @@ class _Graph:
                 self._remove_unstated(value[end])
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if another head states what the head's text was shortened or cleaned to."""
+        """Return True if another head states exactly the shortened, redacted form of this head."""
         exact = wire.key_in(head.kind, value)
         return exact != head.key and self._is_stated(exact)
 
@@ -266,9 +266,9 @@ class _Graph:
     def _entity(
         self, name: str, value: Said, author: str, kind: str = rows.UNKNOWN_TYPE
     ) -> int | None:
-        """Return the entity's row id, adding a missing row for the author; None if forgotten."""
+        """Return the entity's row id; insert a missing row. Return None if the user forgot it."""
         if name not in self._entities:
-            # After entities were merged here, the name may be an alias.
+            # If entities were merged here, the name may be an alias.
             by_alias = "SELECT entity FROM aliases WHERE key = ?"
             row = self._c.execute(by_alias, (text.name_key(name),)).fetchone()
             self._entities[name] = rows.entity_id(self._c, name) or (row[0] if row else None)

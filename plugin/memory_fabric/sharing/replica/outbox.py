@@ -1,4 +1,4 @@
-"""This user's operations on their way to a shared log: created, listed, acknowledged, refused.
+"""Outgoing operations of this user for a shared log: created, listed, acknowledged or refused.
 Functions with a database raise StoreUnavailable and DeadlinePassed.
 """
 
@@ -15,26 +15,26 @@ from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.database import Database
 from memory_fabric.store.operations import tombstones
 
-# Selects others' statements that were forgotten here, with the tombstone's key and time.
+# Selects other members' statements that were forgotten here, with the tombstone's key and time.
 _FORGOTTEN = (
     "SELECT h.key, t.key, t.created_at FROM tombstones AS t CROSS JOIN team_heads AS h "
     "INDEXED BY team_heads_by_key ON h.key = CASE WHEN t.id LIKE 'entity:%' "
     "THEN 'e' || substr(t.id, 7) WHEN t.id LIKE 'observation:%' THEN 'o' || substr(t.id, 12) "
     "ELSE 'r:' || t.id END AND h.state = ? GROUP BY h.key"
 )
-# The number of rows in one transaction, for which a hook that writes may have to wait.
+# The number of rows in one transaction; a hook that writes may have to wait for its end.
 BATCH = 200
-# The maximum length of a base; a machine that has none of these operations sees a conflict.
+# The maximum length of a base; a machine without any operation in the base sees a conflict.
 MAX_BASE = 100
-# The key of a demand to erase only operations that were replaced.
+# The key of a demand to erase only replaced operations.
 REPLACED = "p:replaced"
-# The size of a payload without its value and the ids in its base.
+# The size of a payload without its value and without the ids in its base.
 _FRAME_BYTES = 1024
 _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Create waiting operations for at most `limit` changed rows; return their number."""
+    """Create operations to send for at most `limit` changed rows; return their number."""
     total = 0
     while limit > 0 and space.tie_of(database.connection) is not None:
         with database.transaction() as c:
@@ -53,7 +53,7 @@ def settle_within(
     if tie is None:
         return 0, 0
     _follow_isolation(memory, c)
-    # If the user gave another member's entity an alias, the user states that entity, too.
+    # If the user gave an alias to another member's entity, the entity becomes the user's own, too.
     named = "SELECT entity FROM aliases"
     c.execute(f"UPDATE entities SET said_by = '' WHERE said_by <> '' AND id IN ({named})")
     due = _due(c, limit)
@@ -76,14 +76,14 @@ def settle_within(
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # show what other members state instead of this user
+    if unstated:  # other members may still state the same: show their statements
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project)
     return len(batch.made), len(due)
 
 
 def settle_dismissals(database: Database) -> None:
-    """Tell the user's other machines which of others' statements were forgotten or readmitted."""
+    """Create operations about others' statements that the user has forgotten or accepts again."""
     c = database.connection
     if not space.value(c, space.PROVED):
         return
@@ -107,9 +107,9 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return the oldest operations that the server has not acknowledged: either only demands to
-    erase a key (kind `purge`), which the server's `purge` takes, or none, because a demand must not
-    erase later operations.
+    """Return the oldest operations that the server has not acknowledged. They are either all
+    demands to erase a key (kind `purge`), to be passed to the log's `purge`, or contain no such
+    demand, because a demand must not erase later operations.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -122,23 +122,23 @@ def acknowledge(database: Database, op_ids: Sequence[str]) -> None:
         "UPDATE team_heads SET state = CASE kind WHEN 'purge' THEN 'demanded' ELSE 'sent' END, "
         "payload = '' WHERE op_id = ? AND state IN ('waiting', 'unsent')"
     )
-    # One update per id: for a list of ids, the planner would read every waiting row.
+    # There is one update per id: with a list of ids, the planner would read every waiting row.
     with database.transaction() as c:
         c.executemany(query, ((op_id,) for op_id in op_ids))
 
 
 def refuse(database: Database, op_id: str, reason: str) -> None:
-    """Mark an operation as refused by the server; a later change of its row creates a new one."""
+    """Store that the server refused an operation; a later change of its row creates a new one."""
     query = "UPDATE team_heads SET state = ?, payload = ? WHERE op_id = ? AND state = 'waiting'"
     with database.transaction() as c:
         c.execute(query, (heads.UNSENT, reason[:500], op_id))
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Create demands that the server erases all operations under these own keys, and those that
-    this user replaced earlier; return the number of keys. With `here`, the user's other machines
-    purge them, too. A row that still exists, for example without some words, will be stated again.
-    A demand precedes the withdrawal, because other members need it to erase their copies.
+    """Create demands that the server erases all operations under these own keys, and all operations
+    that this user has replaced; return the number of keys. With `here`, the user's other machines
+    purge the keys, too. A row that still exists, for example without some words, will be sent
+    again. A demand precedes the withdrawal, because other members need it to erase their copies.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -149,7 +149,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # The dismissal comes first, so that the other machines do not ask about the demand.
+                # The dismissal comes first; otherwise the other machines would ask the user.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)
@@ -169,7 +169,7 @@ def erase_replaced(memory: Memory, database: Database, *, look_again: bool = Fal
 
 
 class _Batch:
-    """Operations created in one transaction, each with the next reading of the logical clock."""
+    """Operations created in one transaction, each with a new reading of the logical clock."""
 
     def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
         self._c, self._tie = c, tie
@@ -177,22 +177,22 @@ class _Batch:
         self.made: list[heads.Head] = []
 
     def demand(self, key: str) -> None:
-        """Create a demand that the server erases a key."""
+        """Create a demand that the server erases the operations under a key."""
         self.made.append(self._head(PURGE, key))
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
-        """Make the user's other machines forget, or purge, the statements under a key."""
+        """Make the user's other machines forget or purge the statements under a key."""
         name = wire.key_of(wire.DISMISSAL, key)
         register = heads.where(self._c, "key = ?", (name,))
         self.state(wire.DISMISSAL, name, heads.text_of({"of": key, **value}), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[heads.Head]) -> None:
-        """Create an operation that states a value and replaces this user's own heads of the key."""
+        """Create an operation that states a value and replaces this user's heads of the key."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
             if head.is_own or unproved:
-                # Also list what the replaced operation replaced: a machine may never read that one.
+                # Also list what `head` replaced, because a machine may never read `head` itself.
                 base |= dict.fromkeys((*head.base, head.op_id))
         base.pop(wire.KEPT, None)
         is_gone = kind == wire.RECORD and not value
@@ -205,7 +205,7 @@ class _Batch:
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
         mine = [head for head in register if head.is_own]
-        # Replaced heads that the log has not returned yet are kept as PAST, to recognise their ids.
+        # Replaced heads that the log has yet to return become PAST, to recognise their ids.
         coming = [head for head in mine if head.state == heads.SENT and not head.seen]
         heads.remove(self._c, [head.op_id for head in mine if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
@@ -223,11 +223,11 @@ class _Batch:
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return changed rows as (kind, key): entities before their statements, successors before
-    others.
+    """Return changed rows as (kind, key), with entities before statements about them, and
+    successors before the records that they replace.
     """
     due: list[tuple[str, str]] = []
-    # One query for each kind, in the order of the primary key, so that nothing is sorted.
+    # There is one query per kind, in the order of the primary key, so that nothing is sorted.
     for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
         room = limit - len(due) if limit >= 0 else -1
         due += c.execute(
@@ -238,7 +238,7 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     """If the isolated domains have changed, check all rows again. In newly isolated domains, remove
-    the statements of other members, and withdraw and erase on the server those of this user.
+    other members' statements, and withdraw this user's statements and erase them on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -252,8 +252,8 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` send everything again with a proof, which this user's other machines need."""
-    # No row has the value {}, so each row now differs from what was sent.
+    """Make `settle` send all rows again, with a proof, which the user's other machines need."""
+    # No row has the value {}, so every row will differ from the value that was sent.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:
         c.execute(query, (heads.SENT, PURGE))

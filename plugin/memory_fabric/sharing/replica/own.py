@@ -1,5 +1,5 @@
-"""This user's own rows: the values in which they are sent, redacted and without absolute paths; and
-operations from the user's other machines, applied as if the user had stated them here.
+"""This user's own rows, converted to values that may be sent, redacted and without absolute paths;
+and operations from the user's other machines, applied as if the user had stated them here.
 """
 
 import json
@@ -19,14 +19,14 @@ from memory_fabric.store.operations import rows
 from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
-# For each kind of database, the scope of the records that it exchanges.
+# The scope of the records that each kind of database sends and receives.
 SCOPES = {"project": "team", "user": "user"}
-# Record fields that other users read in a line of decisions.jsonl (sharing.git.claims_read).
+# Record fields that other users read from a line of decisions.jsonl (sharing.git.claims_read).
 CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category domain "
     "confidence created_at valid_from valid_to superseded_by status scope"
 ).split()
-# Record fields that a machine accepts only from operations proved to be the user's own.
+# Record fields that a machine accepts only from operations that are proved to be the user's own.
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (
     models.WHEN, models.ALSO, models.UNSAID, QUOTATION, models.CONTRADICTS, models.EFFECT,
@@ -35,9 +35,9 @@ EVIDENCE = (
 # What may precede an absolute path: the beginning of a URL, a one-letter option (-I/usr/include),
 # or anything that does not belong to a longer path or word.
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
-# Fields with ids and times, in which no paths are replaced.
+# Fields with ids and times, in which paths are not replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
-# For each kind of graph row, the query that finds a row by its identifying names.
+# For each kind of graph row, the query and the condition that find a row by its names.
 _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
     # An entity that was created for a record is sent separately only if it has aliases.
     wire.ENTITY: (rows.entities, "e.name = ? AND e.said_by = '' AND (e.record = '' OR e.id IN "
@@ -58,14 +58,14 @@ class Outgoing:
     """Converts the rows of one database to values that may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words`, values include the user's own words, which only this user may read."""
+        """With `words`, values also contain the user's own words, for this user's machines only."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return the log's key for a row in `team_due`, and its value; None if it is not sent."""
+        """Return the log's key for a row in `team_due`, and the value to send or None."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):
@@ -76,7 +76,7 @@ class Outgoing:
             return wire.key_of(kind, key), value
         names = json.loads(key)
         find, condition = _ROWS[kind]
-        # A key is a digest of names in the form in which they are sent.
+        # A key is a digest of the names in the form in which they are sent.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
         wire_key = wire.key_of(kind, *plain)
         for row in find(c, condition, tuple(names)):
@@ -91,7 +91,7 @@ class Outgoing:
         return wire_key, None
 
     def _cleaned(self, value: Value) -> Value:
-        """Return a value without secrets, and with short paths in known folders of this machine."""
+        """Return a value without secrets, in which paths of this machine are shortened ("~/x")."""
         free = {name: part for name, part in value.items() if name not in _EXACT}
 
         def without_places(text: str) -> str:
@@ -103,7 +103,7 @@ class Outgoing:
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
-    """Return a record as a value to be sent; with `words`, also with unreleased user's words."""
+    """Return a record as a value to send; with `words`, also with the user's unreleased words."""
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     evidence = record.evidence
@@ -118,7 +118,7 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns for the project's folder and home, deepest first, with their replacements."""
+    """Return patterns for the project's and the home folder, deepest first, with replacements."""
     settings, project = memory.settings, memory.project
     inside = {project.root, settings.project_dir} if project else set()
     places = {path: "." for folder in inside for path in _spellings(folder)}
@@ -132,25 +132,25 @@ def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
 def _shortened(instead: str, match: re.Match[str]) -> str:
     after = match.string[match.end() : match.end() + 1]
     if not match["sep"]:
-        # If the name goes on (`/home/ann` in `/home/anna`), it is another folder.
+        # A longer name is another folder: `/home/ann` must not match in `/home/anna`.
         return match.group() if after and (after.isalnum() or after in "_-") else instead
     return "" if instead == "." and (after.isalnum() or after in "._-") else instead + match["sep"]
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return a folder's path as written and with links resolved; top-level folders are left out."""
+    """Return a folder's path as given and with links resolved, unless it is a top-level folder."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
 
 def tombstone_of(key: str) -> str:
-    """Return the id that the tombstone of statements under this key has."""
+    """Return the id of the tombstone for statements under this key."""
     prefix, _, name = key.partition(":")
     return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
 
 
 def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | None) -> None:
-    """Change the row of an own key to the value of its current head, by a logged operation."""
+    """Set the row of an own key to the value of the current head `now`, by a logged operation."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
@@ -162,7 +162,7 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return the log's key for a due graph row; '' if it exists, or is sent with other names."""
+    """Return the log's key of a deleted graph row; '' if it exists or its sent key is uncertain."""
     names = json.loads(key)
     find, condition = _ROWS[kind]
     is_plain = write.cleaned({"": names})[""] == names and not set("/\\") & set("".join(names))
@@ -172,7 +172,7 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement of this user on another machine, applied here with its provenance from there."""
+    """A statement of this user from another machine, applied here with its original provenance."""
 
     def __init__(self, c: sqlite3.Connection, value: Value) -> None:
         self.c, self.value = c, value
@@ -182,7 +182,7 @@ class _Stated:
         self._by = models.Provenance(
             source if isinstance(source, str) and source else "cli",
             trust=trust if trust in models.TRUST_ORDER else "tool",
-            # `undo` reverts changes made here, not changes from another machine.
+            # `undo` reverts only changes made here, not changes from another machine.
             origin=models.OTHER_MACHINE,
             at=str(value.get("created_at") or ids.timestamp()),
             domain=str(value.get("domain") or "general"),
@@ -191,11 +191,11 @@ class _Stated:
     def say_record(self) -> None:
         id_ = self.value["id"]
         stored = records.find(self.c, "id = ?", (id_,))
-        # The session and the agent of a record are known only where it was stated.
+        # Only the machine on which a record was stated knows its session and agent.
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            # Keep the user's words on the machine where they were typed, even if they are not sent.
+            # Keep the user's words where they were typed, even if the value lacks them.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(session=stored_record.session, agent=stored_record.agent)
@@ -206,7 +206,7 @@ class _Stated:
             self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
-        # Replace or restore the record according to the received value.
+        # Supersede or restore the record as the received value says.
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
@@ -215,7 +215,7 @@ class _Stated:
             self._apply("supersede", {"links": [now]})
 
     def dismiss(self) -> None:
-        """Forget the statements of others under a key, and refuse them in the future."""
+        """Forget other members' statements under a key, and refuse equal statements in future."""
         key = self.value["of"]
         for head in heads.where(self.c, "key = ?", (key,)):
             said = head.stated or {}
@@ -236,7 +236,7 @@ class _Stated:
         self.c.execute(query, (kind, self.value["domain"], self.value["created_at"], name))
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for alias in sorted(wanted - {name}):
-            # If two machines gave one alias to different entities, the later statement counts.
+            # If two machines gave one alias to different entities, the later statement applies.
             holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
             if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
                 for (holder,) in holders:
@@ -250,7 +250,7 @@ class _Stated:
             self._change_aliases("alias", name, {alias})
 
     def _rank(self, name: str) -> tuple[str, str]:
-        """Return the sort key of the last statement that this user made about an entity."""
+        """Return the sort key of this user's last statement about the entity."""
         register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         return max((head.order for head in register if head.is_own), default=("", ""))
 
@@ -264,7 +264,7 @@ class _Stated:
             self._create_entity(name, rows.UNKNOWN_TYPE)
         additions = [{"entityName": name, "contents": [self.value["text"]]}]
         self._apply("add_observations", {"observations": additions})
-        # If both machines stated an observation, it gets the later statement's provenance.
+        # An observation that both machines stated gets the provenance of the later statement.
         changed = (self._by.trust, self._by.source, self._by.domain, self._by.at)
         self.c.execute(
             "UPDATE observations SET trust = ?, source = ?, domain = ?, created_at = ? "
@@ -277,15 +277,15 @@ class _Stated:
         self._apply("create_relations", {"relations": [edge]})
 
     def withdraw(self, kind: str) -> None:
-        """Withdraw the statement, which is of this kind, as if the user had done so here."""
+        """Withdraw the statement of this kind, as if the user had withdrawn it here."""
         value = self.value
         if kind == wire.RECORD:
-            if value["is_kept"]:  # the text is not forgotten: others may state it here
+            if value["is_kept"]:  # do not block the text: others may state it
                 self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
             self._apply("forget", {"ids": [value["id"]]})
         elif kind == wire.ENTITY:
             self._apply("remove_orphans", {"entityNames": [value["name"]]})
-            # If local statements keep the entity, it is due to be sent again.
+            # An entity that local statements still need is sent again.
             present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
             self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (value["name"],))
         elif kind == wire.OBSERVATION:
@@ -297,7 +297,7 @@ class _Stated:
             self._apply("delete_relations", {"relations": [edge]})
             for end in ("from", "to"):
                 self._remove_if_unsaid(value[end])
-        else:  # others' statements that were dismissed are accepted again
+        else:  # DISMISSAL: accept others' statements again
             id_ = (tombstone_of(value["of"]),)
             buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
             self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
@@ -306,13 +306,13 @@ class _Stated:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
-        """Remove an entity that was withdrawn earlier, if this was the last statement about it."""
+        """Remove an entity that was withdrawn, if no other statement refers to it."""
         register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})
 
     def _apply(self, kind: str, payload: Value) -> None:
-        """Apply and log an operation; change nothing if it does not fit the stored rows."""
+        """Apply and log an operation; change nothing if the operation does not match the rows."""
         operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
         self.c.execute("SAVEPOINT said")
         try:
@@ -323,7 +323,7 @@ class _Stated:
             self.c.execute("RELEASE said")
 
 
-# For each kind of value, the method that applies it.
+# For each kind of statement, the method that applies its value.
 _SAYING: dict[str, Callable[[_Stated], None]] = {
     wire.RECORD: _Stated.say_record, wire.ENTITY: _Stated.say_entity,
     wire.OBSERVATION: _Stated.say_observation, wire.RELATION: _Stated.say_relation,

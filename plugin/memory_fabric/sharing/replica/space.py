@@ -1,5 +1,5 @@
 """The link of a database to a space of a shared log: the user's name as a member, the position in
-the log, and questions to the user. Functions raise StoreUnavailable and DeadlinePassed.
+the log, and open questions to the user. Functions raise StoreUnavailable and DeadlinePassed.
 """
 
 import json
@@ -14,16 +14,16 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# The key in `meta` that is set if operations carry a proof; PRIVATE if only the user reads them.
+# The key in `meta` that is set if operations carry a proof. PRIVATE: only the user reads them.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
-# Selects the keys on which the user's machines differ; each has several operations.
+# Selects the keys on which the user's machines disagree; each key has several heads.
 _DIFFERING = (
     "FROM team_heads WHERE state IN ('waiting', 'sent', 'mine') "
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# Select the rows that may be sent, as (kind, key) for `team_due`; `settle` checks each of them.
+# These queries select rows that may be sent, as (kind, key) for `team_due`; `settle` checks each.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
     "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
@@ -37,7 +37,7 @@ _TRAVELLING = (
 
 
 class Tie(NamedTuple):
-    """A database's space, this user's name as a member of the space, and the id of this machine."""
+    """The space linked to a database, this user's member name in it, and the id of this machine."""
 
     space: str
     member: str
@@ -45,10 +45,10 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Numbers of a linked database: rows `due` to be sent; operations `waiting` for the server,
+    """Counts for a linked database: rows `due` to be sent; operations `waiting` for the server,
     refused by it (`unsent`), `unread` until a later release or a key can read them, or unusable
-    (`refused`); keys with `conflicts` between the user's machines; own keys that others `asked` to
-    erase; `records` of each other member. `oldest` is the time of the oldest waiting operation.
+    (`refused`); keys with `conflicts` between the user's machines; own keys that other members
+    `asked` to erase; each member's `records`. `oldest` is the time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -63,7 +63,7 @@ class Counts(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A demand of the member `by` to erase this user's statement under a key, and its `text`."""
+    """A demand of the member `by` to erase this user's statement under `key`; `text` quotes it."""
 
     key: str
     by: str
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which the user's machines differ: their texts, "" if withdrawn."""
+    """A key on which the user's machines disagree, with the text of each, "" if withdrawn."""
 
     key: str
     shown: str
@@ -81,8 +81,8 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Link a database to a space; return False if it was linked before. All rows that may be sent
-    are then due, so first read the log, for earlier operations of this user (from a lost database).
+    """Link a database to a space; return False if it was linked already. All rows that may be sent
+    become due, so first read the log, which may have this user's operations from a lost database.
     `origin` is an id of this machine that should outlive its databases.
     """
     before = tie_of(database.connection)
@@ -101,7 +101,7 @@ def begin(database: Database, space: str, member: str, origin: str = "") -> bool
 
 
 def end(database: Database, *, keep: bool) -> None:
-    """End the link of a database; unless `keep`, remove the statements of other members."""
+    """Unlink a database from its space; remove other members' statements unless `keep`."""
     with database.transaction() as c:
         c.executemany("DELETE FROM meta WHERE key = ?", ((mark,) for mark in _MARKS))
         if keep:
@@ -113,7 +113,7 @@ def end(database: Database, *, keep: bool) -> None:
 
 
 def tie_of(c: sqlite3.Connection) -> Tie | None:
-    """Return the link of a connection's database, or None if the database has no link."""
+    """Return the link of this connection's database to a space, or None."""
     space_tie = Tie(*(value(c, name) for name in (TEAM_SPACE, MEMBER, ORIGIN)))
     return space_tie if space_tie.space else None
 
@@ -125,7 +125,7 @@ def position(database: Database) -> wire.Position:
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read and resend everything, because the log was reset or moved."""
+    """Make the next exchange read and send everything again: the log was reset or moved."""
     with database.transaction() as c:
         note(c, POSITION, json.dumps(wire.Position(epoch)))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
@@ -135,7 +135,7 @@ def forget_position(database: Database, epoch: int) -> None:
             "ELSE '' END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.MINE, heads.AGAIN, *states),
         )
-        # Demands that are sent again erase later statements, too; these are sent again as new ones.
+        # Demands that are sent again erase later statements, so these are sent again as new ones.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -149,7 +149,7 @@ def forget_position(database: Database, epoch: int) -> None:
 
 
 def counts(database: Database) -> Counts:
-    """Return the state of a linked database in numbers."""
+    """Return the counts that describe the state of a linked database."""
     states = dict(database.rows("SELECT state, count(*) FROM team_heads GROUP BY state"))
     [(due, oldest, conflicts)] = database.rows(
         "SELECT (SELECT count(*) FROM team_due), "
@@ -158,7 +158,7 @@ def counts(database: Database) -> Counts:
     )
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
-        # The query names its index; else the planner would read all rows in this state each time.
+        # The query specifies its index; otherwise the planner would read all rows in this state.
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h INDEXED BY team_heads_by_key "
         "WHERE h.key = 'r:' || r.id AND h.state = ?) "
         "GROUP BY author ORDER BY count(*) DESC, author",
@@ -181,14 +181,14 @@ def asked(database: Database) -> list[Asked]:
 
 
 def decline(database: Database, key: str) -> bool:
-    """Decline the demands to erase a key; return False if there are none."""
+    """Decline all demands to erase this key; return False if there are none."""
     query = "UPDATE team_heads SET state = ? WHERE key = ? AND state = ?"
     with database.transaction() as c:
         return c.execute(query, (heads.PAST, key, heads.ASKED)).rowcount > 0
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which the user's machines differ, latest first. A change resolves them."""
+    """Return the keys on which the user's machines disagree, latest first."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []
@@ -214,7 +214,7 @@ def mark_all(c: sqlite3.Connection) -> None:
 
 
 def set_owners(database: Database, names: Iterable[str], project: str) -> None:
-    """Store the names of the space's owners; only an owner's rules for everybody apply here."""
+    """Store the names of the space's owners, whose rules for all members apply here."""
     owners = json.dumps(sorted(names))
     if value(database.connection, others.OWNERS) == owners:
         return
@@ -225,7 +225,7 @@ def set_owners(database: Database, names: Iterable[str], project: str) -> None:
 
 
 def value(c: sqlite3.Connection, key: str) -> str:
-    """Return the value of a key in the table `meta`; '' if it has none."""
+    """Return the value of a key in the table `meta`, or ''."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
 

@@ -1,4 +1,4 @@
-"""Validation of operations: their statements are limited in length and cleaned of secrets."""
+"""Validation of operations. Statements are limited in length, and secrets are removed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -10,19 +10,19 @@ from memory_fabric.store import write
 from memory_fabric.text import encodable, unfenced
 
 Fields = dict[str, Any]
-# Maximum lengths of names (of entities, types and relations) and of observations.
+# Maximum lengths of names (of entities, types and relations) and of observation texts.
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
 # Texts that an author may release with a record: the quoted words, and a rule's condition.
 _RELEASED = {"words": MAX_TEXT_CHARS, "when": MAX_NAME_CHARS}
 _DIGEST_CHARS = 64
-# Fields that are validated, not redacted: an id after the name of a secret would look like one.
+# Fields that are validated but not redacted: an id may look like a secret.
 _CHECKED = frozenset("id type outcome created_at valid_from valid_to superseded_by".split())
 
 
 def problem(operation: wire.TeamOperation) -> str:
-    """Return the reason why an operation is malformed, or ''."""
+    """Return the reason why an operation is malformed; '' if it is well-formed."""
     prefix, _, name = operation.key.partition(":")
     if operation.kind == wire.PURGE:
         return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
@@ -41,11 +41,11 @@ def problem(operation: wire.TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another member's statement in the form to be stored; None if it has another key."""
+    """Return another member's statement in its stored form; None if it does not match its key."""
     stated = _READERS[kind](value)
     if stated is None or wire.key_in(kind, value) != key:
         return None
-    # Search all texts at once, because most statements have no sign of a secret or a code block.
+    # Search all texts at once: few statements contain a possible secret or code block.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:

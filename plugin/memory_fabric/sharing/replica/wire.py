@@ -2,8 +2,8 @@
 
 An operation is its author's current statement under a key: a record, or a row of the graph. Its
 `base` lists the author's operations that it replaces, so a reader needs no clock to know which of
-two operations is newer. Operations of an author and key that were not replaced are its *heads*. If
-there are several heads, two machines wrote without knowing of each other.
+two operations is newer. An author's operations on a key that were not replaced are the *heads*. If
+there are several heads, two machines wrote before they read each other's operations.
 
 The payload in the log is JSON, with a `value` or, for the user's own machines only, `sealed`:
 
@@ -16,15 +16,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-# The payload version that this release writes; newer payloads are kept until a release reads them.
+# The payload version that this release writes. Newer payloads are stored for a later release.
 FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
 # Kinds: an operation encrypted for the user's own machines, and a demand to erase a key.
 SEALED, PURGE = "sealed", "purge"
-# Kind: the user forgot, or purged, others' statements; only the user's own machines can read it.
+# Kind: the user forgot or purged others' statements. Only the user's own machines can read it.
 DISMISSAL = "dismissal"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
-# For each kind, the prefix of its keys, and the fields from which a key is made.
+# For each kind, the prefix of its keys, and the fields from which the key is computed.
 PREFIXES = {RECORD: "r", ENTITY: "e", OBSERVATION: "o", RELATION: "l", DISMISSAL: "d"}
 NAMED_BY = {
     RECORD: ("id",), ENTITY: ("name",), OBSERVATION: ("entity", "text"),
@@ -32,11 +32,11 @@ NAMED_BY = {
 }  # fmt: skip
 # The maximum size of a payload, as JSON in UTF-8; the server has the same limit.
 MAX_PAYLOAD_BYTES = 256 << 10
-# Our payloads have seven levels; recursive functions would fail at some hundreds.
+# The package's payloads have seven levels; recursive functions would fail at some hundreds.
 MAX_DEPTH = 50
-# This id in the base of a withdrawal means that a record was not forgotten but moved, or is local.
+# In the base of a withdrawal, this id means that a record was moved or made local, not forgotten.
 KEPT = "00000000-0000-0000-0000-000000000000"
-# The numbers of characters of the time, the counter and the machine in a clock reading.
+# The lengths, in characters, of the three fields of a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
 _READING = TIME_DIGITS + COUNTER_DIGITS
 # The role of a member who may add and remove members.
@@ -45,7 +45,7 @@ OWNER = "owner"
 
 class TeamOperation(NamedTuple):
     """One operation in a shared log. `origin` is the id of a machine; `author` is the member's
-    name, which the server sets ('' before). `value` is None if the author withdraws the statement.
+    name, '' until the server sets it. `value` is None if the author withdraws the statement.
     `clock` sorts concurrent operations; times are ISO 8601 UTC. `proof` shows the user's machines
     that the operation is the user's own; `sealed` is the encrypted value if only these machines may
     read it.
@@ -66,8 +66,8 @@ class TeamOperation(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The position in a shared log up to which operations were read: the id of the `last` one, its
-    number `seq`, and its transaction `tx`. `epoch` counts the moves of the log to other servers.
+    """A position in a shared log: the id of the `last` operation read, its sequence number `seq`,
+    and its transaction `tx`. `epoch` counts how often the log was moved to another server.
     """
 
     epoch: int = 0
@@ -77,7 +77,7 @@ class Position(NamedTuple):
 
 
 def key_of(kind: str, *names: Any) -> str:
-    """Return the log's key for what these names identify (see NAMED_BY); '' if one is no text."""
+    """Return the log's key for the row with these names (see NAMED_BY); '' if one is not a str."""
     if not _are_texts(names):
         return ""
     if kind == RECORD:
@@ -87,7 +87,7 @@ def key_of(kind: str, *names: Any) -> str:
 
 
 def key_in(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the log's key for a value of this kind, like `key_of`."""
+    """Return the log's key for a value of this kind, computed by `key_of` from its fields."""
     return key_of(kind, *(value[name] for name in NAMED_BY[kind]))
 
 
@@ -116,14 +116,14 @@ def is_reading(text: object) -> bool:
 
 
 def encode(operation: TeamOperation) -> str:
-    """Return an operation's payload as JSON. Raises ValueError if it is unacceptable to servers."""
+    """Return an operation's payload as JSON. Raises ValueError if a server would refuse it."""
     o = operation
     payload: dict[str, Any] = {"v": o.form, "key": o.key, "base": list(o.base), "clock": o.clock}
     payload |= {"sealed": o.sealed} if o.sealed else {"value": o.value}
     if o.proof and not o.sealed:
         payload["proof"] = o.proof
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    length = len(text.encode("utf-8"))  # a lone surrogate raises UnicodeEncodeError, a ValueError
+    length = len(text.encode("utf-8"))  # raises UnicodeEncodeError, a ValueError, for a surrogate
     if length > MAX_PAYLOAD_BYTES:
         raise ValueError(f"the payload has {length} bytes, the limit is {MAX_PAYLOAD_BYTES}")
     return text
@@ -132,7 +132,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation in a row; None if it is invalid. A newer payload becomes the `value`."""
+    """Return the operation in a row, or None. A payload of a newer version becomes the `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):
@@ -172,8 +172,8 @@ def _are_texts(values: Collection[object]) -> bool:
 
 
 class Holder(NamedTuple):
-    """An unfinished transaction that blocks other writers to a space. `pid` is None if it is
-    prepared, `age_s` if this role may not see its age.
+    """An unfinished transaction that blocks other writers to a space. `pid` is None if it is a
+    prepared transaction; `age_s` is None if this role may not see the age.
     """
 
     pid: int | None
@@ -183,7 +183,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space as the caller sees it. `role` is "owner" or "member"; `members` counts both."""
+    """A space as the caller sees it. `role` is "owner" or "member"; `members` includes owners."""
 
     epoch: int
     member: str
@@ -203,35 +203,35 @@ class Member(NamedTuple):
 
 
 class Log(Protocol):
-    """The operations of one space (sharing.server, sharing.remote). Methods raise TeamError."""
+    """The log of one space (in sharing.server or sharing.remote). Methods raise TeamError."""
 
     # The maximum number of operations in one push or pull.
     at_once: int
 
     def state(self) -> SpaceState:
-        """Return the present state of the space."""
+        """Return the current state of the space."""
 
     def members(self) -> Sequence[Member]:
         """Return the current and former members of the space."""
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log lacks what was read up to this position, because it was reset."""
+        """Return False if the log was reset and lacks operations read up to this position."""
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return those of the ids whose operations the log has, or had until they were replaced."""
+        """Return the ids whose operations are in the log, or were until they were replaced."""
 
     def push(
         self,
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations; return accepted ids, and call `refused(id, reason)` for others."""
+        """Append operations; return the accepted ids. Call `refused(id, reason)` for all others."""
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return operations after a position, and the new position; at the end it is the same."""
+        """Return the operations after a position and the new position, unchanged at the end."""
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the statements under these keys, and log the purge; return how many were erased."""
+        """Erase the statements under these keys and log this; return how many were erased."""
 
     def compact(self) -> int:
         """Erase operations that were replaced long ago; return their number."""

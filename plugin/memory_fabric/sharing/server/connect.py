@@ -1,5 +1,5 @@
-"""Connections to the PostgreSQL server of a shared log, without passwords in the address, and
-encrypted to other machines; and the version of the schema that a server has.
+"""Connections to the PostgreSQL server of a shared log. The address contains no password, and
+connections to other hosts are encrypted. Also, the version of the schema on a server.
 """
 
 import configparser
@@ -22,22 +22,22 @@ OLDEST_VERSION = 140000
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
-# When an error ends a pipeline, the driver raises the error; its additional warning is hidden.
+# When an error ends a pipeline, the driver raises the error; its extra warning is suppressed.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
 
 def connect(dsn: str, *, insecure: bool = False, application: str = "memory-fabric") -> Connection:
-    """Connect to the server as libpq does; raise TeamError with a remedy if that fails. Each
-    statement is committed, and none is prepared, so that a connection pooler (PgBouncer) works,
-    too.
+    """Connect to the server as libpq does. Raises TeamError with a remedy. Each statement is
+    committed at once and none is prepared, because a connection pooler (PgBouncer) may be in
+    between.
     """
     conninfo = checked(dsn, insecure=insecure)
     with translated(f"Cannot connect to {shown(dsn)}"):
         connection: Connection = psycopg.connect(
             conninfo, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_TIMEOUT_S,
             application_name=application, client_encoding="UTF8",
-            # A lost connection is noticed within half a minute, even while waiting for a reply.
+            # A lost connection is noticed within half a minute, even during a wait for a reply.
             keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
         )  # fmt: skip
     try:
@@ -49,7 +49,7 @@ def connect(dsn: str, *, insecure: bool = False, application: str = "memory-fabr
 
 
 def expect_version(version: int) -> None:
-    """Raise UnfitServer if the server's version number (150004 for 15.4) is below the minimum."""
+    """Raise UnfitServer if the server's version (150004 means 15.4) is below the minimum."""
     if version < OLDEST_VERSION:
         text = f"The server is PostgreSQL {version // 10000}."
         remedy = f"A shared log needs PostgreSQL {OLDEST_VERSION // 10000} or newer."
@@ -57,8 +57,8 @@ def expect_version(version: int) -> None:
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
-    """Return the connection string to use. Unless `insecure`, connections to other hosts must be
-    encrypted: `sslmode` is added if it is set nowhere. Raises BadAddress.
+    """Return the connection string to use. Connections to other hosts must be encrypted, unless
+    `insecure`: `sslmode` is added if no setting contains it. Raises BadAddress.
     """
     if _parsed(dsn).get("password"):
         raise BadAddress(
@@ -95,7 +95,7 @@ def shown(dsn: str) -> str:
 
 
 def pgpass_line(dsn: str, member: str, password: str) -> str:
-    """Return the line in ~/.pgpass with which a member can log in to the server of an address."""
+    """Return the line for ~/.pgpass that lets a member log in to the server at this address."""
     settings = _settings_of(dsn)
     host = settings.get("host") or "localhost"
     place = (host, settings.get("port") or USUAL_PORT, settings.get("dbname") or "*", member)
@@ -104,7 +104,7 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings: the address's, else its service's, else those in variables."""
+    """Return libpq's settings from the address, else its service, else the environment."""
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
     service = stated.get("service") or os.environ.get("PGSERVICE")
@@ -126,7 +126,7 @@ def _parsed(dsn: str) -> dict[str, str]:
     try:
         return {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
     except psycopg.Error as error:
-        # After its first quotation mark, libpq's message may repeat a password from the address.
+        # Cut libpq's message at the first quotation mark: the rest may repeat a password.
         reason = str(error).partition('"')[0].strip() or "syntax error"
         text = f"The address is no connection string ({reason})."
         remedy = "Write postgresql://ROLE@HOST/DATABASE, or host=HOST dbname=DATABASE user=ROLE."
@@ -143,14 +143,14 @@ def _is_local(host: str) -> bool:
 
 
 def schema_steps() -> dict[int, Traversable]:
-    """Map the number of each step of the schema to its SQL file, oldest first."""
+    """Map the number of each schema migration step to its SQL file, oldest first."""
     folder = resources.files("memory_fabric.sharing.server") / "schema"
     files = {int(f.name[:3]): f for f in folder.iterdir() if f.name.endswith(".sql")}
     return dict(sorted(files.items()))
 
 
 def applied_steps(connection: Connection) -> set[int]:
-    """Return the numbers of the steps applied to the database; none if it has no schema."""
+    """Return the numbers of the schema steps applied to the database; empty without a schema."""
     row = connection.execute("SELECT to_regclass('memory_fabric.schema_version')").fetchone()
     if row is None or row[0] is None:
         return set()
@@ -159,7 +159,7 @@ def applied_steps(connection: Connection) -> set[int]:
 
 
 def expect_schema(connection: Connection) -> None:
-    """Raise UnfitServer if the schema does not match this release."""
+    """Raise UnfitServer if the server's schema does not match this release."""
     steps_there = applied_steps(connection)
     if not steps_there:
         text = f"The database {connection.info.dbname} holds no shared log."
@@ -173,7 +173,7 @@ def expect_schema(connection: Connection) -> None:
 
 
 def expect_known_steps(there: set[int]) -> None:
-    """Raise UnfitServer if this release does not know one of the applied steps."""
+    """Raise UnfitServer if a step was applied to the schema that this release does not know."""
     known = schema_steps().keys()
     if unknown := there - known:
         text = f"The shared log has schema {max(unknown)}; this release knows {max(known)}."

@@ -1,4 +1,4 @@
-"""The operations of one space in the shared log: appending, reading and erasing them."""
+"""The operations of one space in a log on PostgreSQL: appending, reading and erasing them."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
