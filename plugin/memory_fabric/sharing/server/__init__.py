@@ -1,1 +1,1 @@
-"""The shared log in PostgreSQL: its schema, its access rights, and its queries."""
+"""The shared log in PostgreSQL: its schema, access rights and queries."""

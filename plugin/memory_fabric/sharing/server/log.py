@@ -13,16 +13,16 @@ from memory_fabric.sharing.server import connect, translate
 from memory_fabric.sharing.team.errors import NotAMember, UnfitServer
 
 STATEMENT_LIMIT_S = 30
-# The time limit for a purge or a compaction in seconds; it may have to read the whole space.
+# The time limit in seconds for a purge or a compaction, which may have to read the whole space.
 LONG_LIMIT_S = 600
-# The maximum number of rows and of bytes in one statement, and in one reply.
+# The maximum number of rows and of bytes in one statement (PUSH) and in one reply (PULL).
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# The number of attempts to send a batch; some database engines often fail to serialise.
+# How often a batch is sent if PostgreSQL-compatible engines report a serialisation failure.
 ATTEMPTS = 3
 # The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
-# How often, in seconds, a reader reports that it has read the log; stored to the hour.
+# The interval, in seconds, at which a reader reports that it reads the log.
 SEEN_EVERY_S = 1800.0
 # Errors for values that the server cannot index or parse, such as a name of 3,000 bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
@@ -36,7 +36,7 @@ DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Sequence numbers are assigned under a lock until the commit, so no row appears below a read one.
+# Sequence numbers are assigned under a lock until the commit, so no lower number can appear later.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -57,7 +57,7 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-# Selects the epoch, and the number of the operation read last; NULL if its transaction id differs.
+# Selects the epoch, and the number of the last operation read; NULL if the log has lost it.
 PLACE = """
     SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
@@ -76,7 +76,7 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# A space's row has the id of the transaction that locked it last; every role sees the id's lock.
+# `xmax` is the transaction that last locked the space's row; every role can see that lock.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -91,7 +91,7 @@ Row: TypeAlias = tuple[TeamOperation, str]
 
 
 class SharedLog:
-    """The operations of one space, over one connection. `wire.Log` describes the methods."""
+    """The log of one space in PostgreSQL, over one connection. `wire.Log` describes its methods."""
 
     at_once = PUSH_BATCH
 
@@ -147,10 +147,10 @@ class SharedLog:
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
         """Return the operations after a position, oldest first, and the position of the last row.
-        Replaced and erased operations are left out, so all operations from the beginning are a
-        snapshot. A position in another epoch counts as the beginning. At most `limit` rows are
-        read, and no more after `max_bytes` of payload. Invalid rows are skipped, so the end of the
-        log is shown by an unchanged position, not by an empty list.
+        Replaced and erased operations are left out, so reading from the beginning yields a
+        snapshot. A position in another epoch is treated as the beginning. The result has at most
+        `limit` rows, and ends once they exceed `max_bytes` of payload. Invalid rows are skipped, so
+        only an unchanged position means the end of the log, not an empty list.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -171,7 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # The transaction must match, too: after a restore, operations sent again have other places.
+        # `_place` compares the transaction, too: after a restore, operations have other positions.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -180,7 +180,7 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the operations under these keys: the caller's own or, for an owner, all."""
+        """Erase the operations under these keys: for an owner all, otherwise the caller's own."""
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
@@ -188,7 +188,7 @@ class SharedLog:
         return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the epoch, and the number of a position's last operation, 0 if it is missing."""
+        """Return the log's epoch, and the sequence number of a position's operation, or 0."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
@@ -200,7 +200,7 @@ class SharedLog:
         return int(row[0]) if row else 0
 
     def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
-        """Append a batch of operations; after an error, halve it to find the bad operation."""
+        """Append a batch of operations. After an error, halve it to find the invalid operation."""
         try:
             op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
@@ -219,7 +219,7 @@ class SharedLog:
         columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # Sent as one message, so that other members do not wait for this client's network.
+                # As one message, the pipeline does not block other members during round trips.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))

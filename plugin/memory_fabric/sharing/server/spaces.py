@@ -1,4 +1,4 @@
-"""Spaces of a shared log: creating the schema and a space, adding and removing members."""
+"""Spaces of a shared log: creation of the schema and of spaces, addition and removal of members."""
 
 import secrets
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that gave the operations of each space one order. To migrate an older log, the
-# first step is run again: it renames the old table of operations, from which this step copies.
+# The schema step that introduced one order for the operations of each space. For an older log, the
+# first step is run again; it renames the old table of operations, from which step 20 copies.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL would truncate a longer role name.
@@ -24,8 +24,8 @@ PASSWORD_BYTES = 24
 
 
 def init(connection: Connection, space: str) -> SpaceState:
-    """Create or migrate the schema and a space; return the state of the space. In another cluster,
-    a restored database starts a new epoch. Raises TeamError, and BadInput for an invalid name.
+    """Create or migrate the schema and a space; return the state of the space. If the database was
+    restored into another cluster, start a new epoch. Raises TeamError; BadInput for a bad name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         text = f"{space!r} cannot be the name of a space."
@@ -39,7 +39,7 @@ def init(connection: Connection, space: str) -> SpaceState:
         try:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
-            _prepare(connection, space)  # another process was creating the schema, too
+            _prepare(connection, space)  # another process created the schema at the same time
     return log.SharedLog(connection, space).state()
 
 
@@ -47,7 +47,7 @@ def add(
     c: Connection, space: str, member: str, *, create_role: bool = False, role: str = "member"
 ) -> str:
     """Add a role to a space as "member" or "owner", or change a member's `role`; return the
-    password of a created role, else "". Raises TeamError if the role is missing and not created,
+    password of a role created here, else "". Raises TeamError if there is no such role, and
     NotAllowed if the caller is not an owner or may not create roles.
     """
     if not 0 < len(member.encode("utf-8")) <= MAX_NAME_BYTES or "\0" in member:
@@ -58,7 +58,7 @@ def add(
         roles = c.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (member,))
         if create_role and roles.fetchone() is None:
             password = secrets.token_urlsafe(PASSWORD_BYTES)
-            # Hashed on this machine, so that the server's log of statements has no password.
+            # The password is hashed here, so that the server never logs it.
             hashed = c.pgconn.encrypt_password(password.encode(), member.encode(), b"scram-sha-256")
             statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
             parts = sql.Identifier(member), sql.Literal(hashed.decode())
@@ -73,7 +73,7 @@ def add(
 
 
 def remove(connection: Connection, space: str, member: str) -> None:
-    """Remove a member from a space, but not their operations. Raises NotFound for a non-member."""
+    """Remove a member, but not the member's operations, from a space. Raises NotFound."""
     with _changing(space, member, "remove"):
         row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
     if row is None or not row[0]:
@@ -100,7 +100,7 @@ def _migrate(connection: Connection) -> None:
         if not may:
             text = f"The shared log belongs to the role {owner}."
             raise NotAllowed(text, remedy=f"Run `memory-fabric team init` as {owner}.")
-        # A lock allows one migration at a time. New objects are to belong to the schema's owner.
+        # Act as the schema's owner, who will own new objects. Lock out parallel migrations.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
         applied = connect.applied_steps(connection)
@@ -126,7 +126,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate errors of changing a space's members; the last owner cannot be removed."""
+    """Translate errors of changes of members; the last owner of a space cannot be removed."""
     with translate.translated(f"Cannot {what} {member}"):
         try:
             yield

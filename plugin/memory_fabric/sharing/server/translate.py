@@ -1,4 +1,4 @@
-"""Translation of errors of PostgreSQL and its driver to messages with a remedy."""
+"""Translation of the errors of PostgreSQL and its driver to messages with a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from memory_fabric.sharing.team.errors import TeamError
 MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "A project that has joined tries again by itself and loses nothing."
-# Class, message and remedy by prefix of SQLSTATE (PostgreSQL's appendix A); the longest counts.
+# Class, message and remedy by prefix of SQLSTATE (PostgreSQL, appendix A); the longest is used.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
     "25006": (errors.ServerReadOnly, "the server accepts no writes (a replica, or read-only mode)",
@@ -42,7 +42,7 @@ TLS: dict[str, tuple[type[TeamError], str, str]] = {
         errors.BadAddress, "the server's certificate is not trusted",
         "Put the one that signed it into ~/.postgresql/root.crt, or name it by sslrootcert=."),
 }  # fmt: skip
-# Phrases in libpq's messages about failed logins, for which there is no SQLSTATE.
+# Phrases in libpq's messages about failed logins, which have no SQLSTATE, and a SQLSTATE for each.
 SAID = (
     ("authentication failed", "28"), ("no password supplied", "28"), ("no pg_hba.conf entry", "28"),
     ("is not permitted to log in", "28"), ("too many connections", "53"),
@@ -52,7 +52,7 @@ SAID = (
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raise the driver's errors as a TeamError whose message begins with `doing`."""
+    """Re-raise errors of the driver as a TeamError whose message begins with `doing`."""
     try:
         yield
     except psycopg.Error as error:
@@ -60,7 +60,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def team_error(error: psycopg.Error, doing: str = "The shared log") -> TeamError:
-    """Return the TeamError for an error of the driver; its message begins with `doing`."""
+    """Return the TeamError for a driver's error; its message begins with `doing`."""
     text = " ".join(str(error).split())
     state = error.sqlstate or next((state for part, state in SAID if part in text), "")
     if not error.sqlstate and "FATAL:" in text and "does not exist" in text:

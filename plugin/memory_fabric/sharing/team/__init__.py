@@ -1,1 +1,1 @@
-"""Use of a shared log: links of projects to spaces, and the exchange of operations."""
+"""Use of shared logs: links of projects to spaces, and the exchange of operations."""

@@ -1,8 +1,8 @@
-"""The packages of the extras `team` and `sync`: installing them and making them importable.
+"""The packages of the extras `team` and `sync`: their installation and import.
 
 They can be installed with pip, or by `memory-fabric team join` or `sync git` in a folder next to
-the plugin's environment; `team` includes the packages of `sync`. A detached process does not find
-packages installed with pip, so a link to a space records their folder.
+the plugin's environment; `team` includes the packages of `sync`. A detached process cannot find
+packages installed with pip, so a link to a space records the folder of its packages.
 """
 
 import os
@@ -12,7 +12,7 @@ from memory_fabric.config import Settings
 from memory_fabric.setup import extras
 from memory_fabric.sharing.team.errors import TeamError
 
-# The extras for a log in PostgreSQL and for a log in a git repository.
+# The names of the extras for a log in PostgreSQL (team) and in a git repository (sync).
 TEAM, SYNC = "team", "sync"
 _SEAL = ("cryptography", "mnemonic")
 PACKAGES = {TEAM: ("psycopg", *_SEAL), SYNC: _SEAL}
@@ -21,11 +21,11 @@ _COMMANDS = {TEAM: "team join", SYNC: "sync git"}
 
 
 class DriverMissing(TeamError):
-    """The packages of an extra are not importable."""
+    """The packages of an extra cannot be imported."""
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
-    """Make an extra's packages importable, perhaps in the folder `noted`. Raises DriverMissing."""
+    """Make an extra's packages importable, also from the folder `noted`. Raises DriverMissing."""
     for folder in _folders(settings, kind):
         extras.reach(folder)
     if extras.missing(PACKAGES[kind]) and os.path.isdir(noted) and noted not in sys.path:
@@ -48,16 +48,16 @@ def install(settings: Settings, kind: str = TEAM) -> None:
 
 
 def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
-    """Return the folder of the imported packages, or "" if all processes find it anyway."""
+    """Return the folder of the imported packages, or "" if every process finds it anyway."""
     from importlib.util import find_spec  # Imported late: hooks do not need it.
 
-    spec = find_spec(PACKAGES[kind][0])  # `reach` has made it importable
+    spec = find_spec(PACKAGES[kind][0])  # `reach` has made the package importable
     assert spec is not None and spec.origin
     folder = os.path.dirname(os.path.dirname(os.path.abspath(spec.origin)))
     return "" if folder in _folders(settings, kind) else folder
 
 
 def _folders(settings: Settings, kind: str) -> list[str]:
-    """Return the folder of this extra, and that of an extra that includes its packages."""
+    """Return the folder of this extra, and the folder of the extra that includes its packages."""
     kinds = dict.fromkeys((kind, TEAM))
     return [extras.folder_of(one, settings.data_dir, settings.plugin_root) for one in kinds]

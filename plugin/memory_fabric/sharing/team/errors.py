@@ -12,15 +12,15 @@ from memory_fabric.errors import FabricError
 
 
 class TeamError(FabricError):
-    """Base class of a shared log's errors."""
+    """Base class of all errors of a shared log."""
 
 
 class Passing(TeamError):
-    """Base class of errors that may pass without any action of the user."""
+    """Base class of temporary errors, which may disappear without any action of the user."""
 
 
 class BadAddress(TeamError):
-    """The address is invalid, contains a password, or leads to a server that is not secure."""
+    """The address is invalid, contains a password, or allows unencrypted connections."""
 
 
 class NoAnswer(Passing):
@@ -28,7 +28,7 @@ class NoAnswer(Passing):
 
 
 class LoginFailed(TeamError):
-    """The server does not accept the role, its password, or the database's name."""
+    """The server rejects the role, its password, or the name of the database."""
 
 
 class ServerReadOnly(Passing):
@@ -44,7 +44,7 @@ class TooSlow(Passing):
 
 
 class UnfitServer(TeamError):
-    """This release cannot use the server's PostgreSQL, its schema, or a log restored there."""
+    """This release cannot use the server's version, its schema, or the log restored there."""
 
 
 class NotAllowed(TeamError):

@@ -1,10 +1,10 @@
-"""One exchange between a local database and the space of a shared log to which it is linked.
+"""One exchange of operations between a local database and the space that it is linked to.
 
     changed rows ── settle ──▶ waiting operations ── push ──▶ the log
     the log ── pull ──▶ operations of others and of this user's machines ── merge ──▶ rows
 
 An exchange can be interrupted at any time: operations are marked as sent only after the server has
-stored them, and the read position is stored in the transaction that merges what was read.
+stored them, and the read position is stored in the transaction that merges the operations read.
 """
 
 import os
@@ -24,14 +24,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations merged in one transaction, which blocks hooks; more at the first reading of a log.
+# Operations merged in one transaction, which blocks hooks. The first reading of a log merges more.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
-# Prefix of the request of a purge that the log demanded, not the user.
+# The prefix of a purge's description if the log demanded the purge, not the user.
 ERASED = "erased in the log: "
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Return a link's database, prepared for its space. Raises StoreUnavailable, OSError."""
+    """Return a link's database, linked to its space. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -46,7 +46,7 @@ class Exchange:
     """The exchange between a linked database and the log of its space."""
 
     def __init__(self, memory: Memory, tie: Tie, log: Log, key: keys.Key | None) -> None:
-        """Open the database and prepare it for its space. Raises StoreUnavailable, OSError."""
+        """Open the database and link it to its space. Raises StoreUnavailable, OSError."""
         self._memory, self._tie, self._log, self._key = memory, tie, log, key
         self.server = SpaceState(0, "", "", 0)
         self._database = tied_database(memory, tie)
@@ -54,7 +54,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Send and read all operations once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         home = self._memory.settings.home
-        # Complete an erasure that a killed exchange began, but not a purge that the user began.
+        # Complete an erasure that a killed exchange began. Purges by the user are left out.
         if os.path.exists(os.path.join(home, PURGING)):
             from memory_fabric.store.forget import purge  # imported late: rarely needed, and slow
 
@@ -79,12 +79,12 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (errors.ServerReadOnly, errors.ServerFull):
-            self._pull(progress)  # other members' operations can still be read
+            self._pull(progress)  # reading is still possible
             raise
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Check the space's state; if the log was moved or reset, start over. Return why, or ""."""
+        """Check the space's state. If the log was moved or reset, start over and return why."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -111,8 +111,8 @@ class Exchange:
         return reason
 
     def tend(self, now_s: float, since_s: float) -> None:
-        """Save who was removed, who has not read the log since `since_s`, and the time. Only then,
-        because it may fail, let an owner erase operations replaced long ago. Raises TeamError.
+        """Save the time and the names of removed members and of members who have not read since
+        `since_s`. If this user is an owner, then compact the log, which may fail. Raises TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]
@@ -142,7 +142,7 @@ class Exchange:
 
         while operations := outbox.waiting(self._database, self._log.at_once):
             refused_before = len(refused)
-            if operations[0].kind == PURGE:  # then all of them are demands to erase
+            if operations[0].kind == PURGE:  # all of them are demands to erase
                 self._log.purge([self._key_there(o.key) for o in operations])
                 op_ids = [o.op_id for o in operations]
             else:
@@ -152,7 +152,7 @@ class Exchange:
             if progress is not None:
                 progress(sent, max(sent, todo))
             if not op_ids and len(refused) == refused_before:
-                break  # neither accepted nor refused: leave them for a later exchange
+                break  # neither accepted nor refused: retry in a later exchange
         return Outcome(sent=sent, refused=len(refused))
 
     def _pull(self, progress: Progress | None) -> Outcome:
@@ -167,7 +167,7 @@ class Exchange:
             total = total.plus(Outcome(read=len(operations)))
             parts = list(self._by_owner(self._incoming(operations)))
             for number, (owner, part) in enumerate(parts, start=1):
-                position = after if number == len(parts) else None  # stored with the last part
+                position = after if number == len(parts) else None  # stored with the last batch
                 here, erasing = self._database, partial(erase, self._memory, self._tie.kind)
                 merged = inbox.merge(
                     self._memory, here, part, position, self._verified, owner=owner, erase=erasing
@@ -180,7 +180,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Yield the operations in parts, each with demands to erase by at most one owner."""
+        """Yield the operations in batches; in each, at most one owner demands to erase keys."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
@@ -202,7 +202,7 @@ class Exchange:
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
-        """Drop announcements of machines; convert the keys of demands to erase to local keys."""
+        """Drop machines' announcements, and convert the keys of demands to erase to local keys."""
         memories = [o for o in operations if not o.key.startswith(keys.MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
@@ -213,7 +213,7 @@ class Exchange:
         ]
 
     def _key_there(self, key: str) -> str:
-        """Return the server's key for a local key, which differs if operations are encrypted."""
+        """Return the server's key for a local key; they differ if operations are encrypted."""
         return self._key.sealed_key(key) if self._tie.is_sealed and self._key is not None else key
 
     def _verified(self, operation: TeamOperation) -> TeamOperation | None:
@@ -221,10 +221,10 @@ class Exchange:
 
 
 def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
-    """Purge the local copies of statements that others had erased in the log, or that this user
-    purged on another machine, from journals, backups and session notes, too; return the number of
-    purged memories. Statements of others leave no tombstones, because their authors may repeat
-    them. Raises the errors of `purge.purge`.
+    """Purge the local copies of statements that were erased in the log, or that this user purged on
+    another machine, also from journals, backups and session notes; return the number of purged
+    memories. Other members' statements leave no tombstones, because their authors may repeat them.
+    Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -234,14 +234,14 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # forgotten records are in the history
+            with suppress(NotFound):  # the history has forgotten records
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue
                 record = origin.record
                 if record.source != OTHERS if head.is_own else record.author == author:
                     records.append(record)
-        # Purge the observation only if this member, and nobody else, is shown as its author.
+        # Purge the observation only if this member is shown as its only author.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
             kind,
@@ -260,7 +260,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
         before = _rows(memory, kind, tombstones)
         if erased:
             purge.purge_exactly(memory, erased, others.BY)
-        # Keep an entity if there are other statements about it.
+        # Keep an entity that other statements refer to.
         said = f"SELECT name FROM entities AS e WHERE NOT {IS_ORPHAN}"
         gone = {*names} - {name for (name,) in _rows(memory, kind, said)}
         if entities := tuple(FoundEntity(name, "", kind, (), 0) for name in sorted(gone)):

@@ -1,8 +1,8 @@
 """A thread of the MCP server that exchanges operations with linked spaces every few seconds.
 
-New operations are thus in the database before the next prompt searches it. In each home, only one
-process follows a space; other processes find it locked and check again later. The thread ends with
-its process.
+Thus the next prompt's search already finds new operations. In each home, only one process follows a
+space; other processes find the space locked and check again later. The thread ends with its
+process.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:  # imported late: the extra's packages must first be importabl
     from memory_fabric.sharing.team.exchange import Exchange
 
 EVERY_S = 2.0
-# Seconds between two checks of the local database for changes, which are sent at once.
+# Seconds between two checks of the local database for changes; changes are sent at once.
 LOCAL_EVERY_S = 0.25
-# Seconds between two checks of the space's state, if nothing is exchanged meanwhile.
+# Seconds after which the state of the space is checked again.
 LOOK_S = 60.0
-# Seconds between two checks for links while this project has none.
+# Seconds between two checks for new links while the project has no links.
 IDLE_S = 30.0
 
 
 def start(settings: Callable[[], config.Settings]) -> None:
-    """Start the thread. `settings` returns the settings of the project being served."""
+    """Start the thread. `settings` returns the settings of the project that the server serves."""
 
     def run() -> None:
         while True:
@@ -48,20 +48,20 @@ def start(settings: Callable[[], config.Settings]) -> None:
 
 
 def _follow(settings: Callable[[], config.Settings]) -> None:
-    """Follow the spaces linked to the project, until the server serves another project."""
+    """Follow the spaces linked to the project until the server serves another project."""
     memory = Memory.open(settings())
     followed: dict[str, Followed] = {}
     try:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
             may = sync.may_exchange(memory.settings)
-            # Git hosts are not polled every few seconds; hooks start a process for these links.
+            # Hooks exchange links to git repositories, because git hosts must not be polled.
             joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            # A change to send starts the next round early; without linked spaces, it starts later.
+            # A local change starts the next round early. Without links, it starts later.
             until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
             time.sleep(LOCAL_EVERY_S)
             while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):
@@ -73,7 +73,7 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
 
 
 class Followed:
-    """A linked space that this process follows, unless another process already does so."""
+    """A linked space that this process follows, unless another process already follows it."""
 
     def __init__(self, memory: Memory, tie: ties.Tie) -> None:
         self.tie, self._memory = tie, memory
@@ -81,11 +81,11 @@ class Followed:
         self._lock: files.Locked | None = None
         self._exchange: Exchange | None = None
         self._looked_at = 0.0
-        # True if the last round left operations unsent, which then do not start a round early.
+        # True if the last round left operations unsent, which must not start the next round early.
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:
-        """Exchange once if this process has the lock and no back-off after a failure is running."""
+        """Exchange once if this process gets the locks and no delay after a failure is running."""
         home, key = self._memory.settings.home, self.tie.key
         try:
             if self._lock is None:
@@ -97,7 +97,7 @@ class Followed:
                     self._round(now_s)
                     self._is_stuck = self._exchange is None or self._exchange.has_work()
         except TimeoutError:
-            return  # locked by another follower, or by an exchange that a hook started
+            return  # another follower or a hook's exchange has the lock
         except errors.FabricError as error:
             self.disconnect()
             sync.note_failure(self._memory, self.tie, error)
@@ -127,5 +127,5 @@ class Followed:
             if self._exchange is None:
                 self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
             outcome = self._exchange.run()
-            self._looked_at = now_s - random.random()  # random, so machines check at other times
+            self._looked_at = now_s - random.random()  # random, so that machines take turns
         sync.note_success(self._memory, self.tie, outcome)

@@ -1,4 +1,4 @@
-"""Creating and joining a space of a shared log, and adding its members."""
+"""Creation of a space of a shared log, joining a space, and addition of members."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ from memory_fabric.sharing.team.errors import NotAllowed, NotAMember
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
 
-# The prefix of the space for a member's own machines, which has only encrypted operations.
+# The prefix of the space for one member's own machines; all its operations are encrypted.
 OWN = "~"
-# The number of operations by which a key is compared with that of the user's other machines.
+# How many operations are tried to check that the key is the one of the user's other machines.
 LOOKED_AT = 200
 Words = Callable[[], str]
 
 
 class Joined(NamedTuple):
-    """The result of joining a space; `known` if the link existed before. With `--me`, `key` is set;
-    if `is_new_key`, the user's other machines need the words of this key.
+    """The result of joining a space. `known`: the link existed before. With `--me`, `key` is set;
+    if `is_new_key`, the user must type the key's words on the user's other machines.
     """
 
     tie: Tie
@@ -36,8 +36,8 @@ class Joined(NamedTuple):
 
 
 def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[wire.SpaceState, str]:
-    """Create or migrate the schema and a space; return its state and its name. The owner's address
-    is saved in the project's link. Raises TeamError, BadInput, OSError.
+    """Create or migrate the schema and a space; return its state and its name. The address, which
+    is the owner's, is saved in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
@@ -58,8 +58,8 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[wir
 def join(
     memory: Memory, dsn: str, space: str, name: str, *, me: bool, insecure: bool, words: Words
 ) -> Joined:
-    """Link this project to a space and, with `me`, the user to a space for their own machines.
-    `name` is the role to log in as, by default the one in the address. `words` asks the user for
+    """Link this project to a space and, with `me`, the user to a space for the user's own machines.
+    `name` is the role to log in as, by default the role in the address. `words` asks the user for
     the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     project, default = _project(memory)
@@ -85,7 +85,7 @@ def join(
         made = made._replace(me=is_mine, owner=owner, packages=packages)
         if me:
             key, user = keys.read(home), ties.of(home, USER)
-            # If the user's own link has another address, that link is kept.
+            # If the user's own link has another address, do not replace that link.
             if key is None or user is None or user.dsn == made.dsn:
                 own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
                 key, is_new = _key(memory, connection, own, words)
@@ -98,8 +98,8 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Add a role of the server to the space; return the password of a new role, else "". The space
-    for the member's own machines is created, too; that this role may not do so is an error only
+    """Add a role of the server to the space; return the password of a new role, else "". Also
+    create the space for the member's own machines; a missing right to create it is an error only
     with `me`. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
@@ -116,7 +116,7 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
 
 @contextmanager
 def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
-    """Connect with the owner's address if it is saved here, else the link's. Raises TeamError."""
+    """Connect with the owner's address if one is saved, else with the link's. Raises TeamError."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
         with translate.translated("Cannot read the shared log"):
             expect_schema(connection)
@@ -140,12 +140,12 @@ def _connection(
 ) -> Connection:
     """Connect to the server, as the role `name` if one is given. Raises TeamError."""
     driver.reach(memory.settings, noted)
-    checked(dsn, insecure=insecure)  # before the role's name is added to it
+    checked(dsn, insecure=insecure)  # before the role's name is added
     return connect(make_conninfo(dsn, user=name) if name else dsn, insecure=insecure)
 
 
 def _only_space(connection: Connection, default: str) -> str:
-    """Return the space to use by default: the one with the project's name, or the only one."""
+    """Return the default space: the space with the project's name, else the only space."""
     rows = connection.execute("SELECT space FROM memory_fabric.spaces ORDER BY space")
     names = [str(name) for (name,) in rows if not name.startswith(OWN)]
     if default in names:
@@ -167,7 +167,7 @@ def _expect_same(before: Tie, space: str) -> None:
 
 
 def _key(memory: Memory, connection: Connection, own: Tie, words: Words) -> tuple[keys.Key, bool]:
-    """Return the user's key, and True for the first machine, which creates the user's space."""
+    """Return the user's key, and True if this machine is the user's first and created the key."""
     home = memory.settings.home
     log = SharedLog(connection, own.space)
     try:

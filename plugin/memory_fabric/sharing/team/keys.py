@@ -26,7 +26,7 @@ KEY_BYTES, WORDS = 32, 24
 NONCE_BYTES = 12
 # The fields that are encrypted in a sealed operation.
 INSIDE = ("kind", "key", "value")
-# A machine announces that it has the user's secret by an operation with the key `machine:<id>`.
+# The key of an operation that announces that a machine has the user's secret: `machine:<id>`.
 MACHINE = "machine:"
 WORDS_REMEDY = (
     "Run memory-fabric team join DSN --me on the machine that has them: it prints the words."
@@ -34,7 +34,7 @@ WORDS_REMEDY = (
 
 
 class Key:
-    """A user's secret key, with the keys for proofs, encryption and names derived from it."""
+    """A user's secret key, and the keys derived from it for proofs, encryption and names."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -50,16 +50,16 @@ class Key:
 
     @property
     def mark(self) -> str:
-        """Return eight hex digits, so that keys can be compared without showing them."""
+        """Return eight hex digits that identify the key without revealing it."""
         return hashlib.sha256(b"mark" + self._secret).hexdigest()[:8]
 
     def prove(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation with an HMAC, which proves that it is from this user."""
+        """Return the operation with an HMAC as proof that this user made it."""
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation encrypted; its key becomes an HMAC, because a digest could be
-        guessed.
+        """Return the operation encrypted. Its key is replaced by an HMAC, because a plain digest
+        could be guessed.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         key = self.sealed_key(operation.key)
@@ -69,7 +69,7 @@ class Key:
         return outer._replace(sealed=base64.b64encode(nonce + hidden).decode())
 
     def hide(self, text: str, space: str) -> str:
-        """Return a text encrypted for a space, so that others learn only its length."""
+        """Return a text encrypted for a space; only its length remains visible."""
         nonce = os.urandom(NONCE_BYTES)
         hidden = self._cipher().encrypt(nonce, text.encode(), _canonical(["line", space]))
         return base64.b64encode(nonce + hidden).decode()
@@ -108,7 +108,7 @@ class Key:
         return inner if operation.key == self.sealed_key(inner.key) else None
 
     def announcement(self, space: str, origin: str) -> TeamOperation:
-        """Return the operation that announces that this machine has the key."""
+        """Return an operation by which this machine announces that it has the key."""
         id_, key = ids.id_for(f"machine {space} {origin} {self.mark}"), MACHINE + origin
         value = {"mark": self.mark}
         plain = TeamOperation(id_, origin, SEALED, key, value, made_at=ids.timestamp())
@@ -148,7 +148,7 @@ def read(home: str) -> Key | None:
 
 
 def create(home: str, secret: bytes | None = None) -> Key:
-    """Return this home's key, made from `secret` or at random if it is missing. Raises OSError."""
+    """Return this home's key; if missing, create it from `secret` or at random. Raises OSError."""
     path = os.path.join(home, NAME)
     with files.Locked(path + ".lock"):
         key = read(home)
@@ -159,7 +159,7 @@ def create(home: str, secret: bytes | None = None) -> Key:
 
 
 def take(home: str, words: str) -> Key:
-    """Store the key that these words encode. Raises OSError, BadInput if there is another key."""
+    """Store the key that these words encode. Raises OSError; BadInput if another key is stored."""
     stated = Key(secret_of(words))
     key = create(home, stated._secret)
     if key.mark != stated.mark:
@@ -173,9 +173,9 @@ def take(home: str, words: str) -> Key:
 def agreed(
     home: str, words: Callable[[], str], fits: Callable[[Key], bool] | None, command: str
 ) -> Key:
-    """Return this home's key; else that of the words which `words` asks for, or a new one if there
-    is no other machine (`fits` is None). `command` printed the words on the first machine. Raises
-    OSError, and BadInput if the key does not fit what other machines have written.
+    """Return this home's key. If missing, ask with `words` for the other machines' key, or create
+    one if there are no other machines (`fits` is None). `command` printed the words there. Raises
+    OSError; BadInput if the key does not match the other machines' operations.
     """
     key, stated = read(home), ""
     if key is None and fits is None:
@@ -192,7 +192,7 @@ def agreed(
 
 
 def secret_of(words: str) -> bytes:
-    """Return the 32 bytes that 24 words encode. Raises BadInput that names the wrong word."""
+    """Return the 32 bytes that 24 words encode. Raises BadInput, with the wrong word if known."""
     stated = words.lower().split()
     mnemonic = _mnemonic()
     unknown = [word for word in stated if word not in mnemonic.wordlist]
@@ -210,18 +210,18 @@ def secret_of(words: str) -> bytes:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Return the encoded fields of an operation that are authenticated together with its value."""
+    """Return the operation's fields that are authenticated with its value, encoded."""
     o = operation
     return _canonical([o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock])
 
 
 def _canonical(value: object) -> bytes:
-    """Encode a JSON value in a form that does not change in PostgreSQL's jsonb."""
+    """Encode a JSON value such that PostgreSQL's jsonb does not change the result."""
     return json.dumps(_numbers_fixed(value), sort_keys=True, separators=(",", ":")).encode()
 
 
 def _numbers_fixed(value: object) -> object:
-    """Convert whole floats in a value to integers, because jsonb may turn 1e2 into 100."""
+    """Convert floats without a fraction to integers, because jsonb may turn 1e2 into 100."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

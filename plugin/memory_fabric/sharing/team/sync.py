@@ -1,8 +1,8 @@
 """The exchange with all spaces linked to a project and its user, with locks, back-off and notices.
 
 Only one process at a time exchanges with a space. A failure is saved in `team/state.json` and
-reported once; each further failure delays the next attempt longer. Hooks start `main`
-(`ties.start`).
+reported once; with each further failure, the delay before the next attempt grows. Hooks start
+`main` (`ties.start`).
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from memory_fabric.text import many
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# How long a failure that may pass is not reported after a success: no answer, or another one.
+# Seconds for which an unreachable server, or another temporary error, is not reported.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
-# How often members who have not read the log are looked for, and after how long they are reported.
+# The interval of checks for silent members, and the time without reading that makes one silent.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run, for changes made meanwhile: other processes find the space locked.
+# Rounds in one run: changes made during it are sent, too, because other processes find it locked.
 MAX_ROUNDS = 20
-# Seconds to wait for the exchange of another process, which is usually shorter.
+# Seconds to wait for another process's exchange, which usually takes less time.
 LEAVE_WAIT_S = 30.0
-# The time limit of the detached process in seconds; a later process goes on.
+# The time limit of the detached process in seconds; a later process sends the remaining changes.
 LIFE_S = 600.0
 NICENESS = 5
 
 
 class Result(NamedTuple):
-    """The result for one link: an outcome, a failure, or neither if the space was locked."""
+    """The result for one link: an outcome or a failure; neither if the space was locked."""
 
     tie: ties.Tie
     outcome: ties.Outcome | None = None
@@ -50,7 +50,7 @@ class Result(NamedTuple):
 
 
 def may_exchange(settings: config.Settings) -> bool:
-    """Return False if memory is switched off, or in CI."""
+    """Return False in CI, or if memory is switched off."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     return bool(settings.writes and not settings.ci and everywhere["write"])
 
@@ -58,9 +58,9 @@ def may_exchange(settings: config.Settings) -> bool:
 def exchange(
     memory: Memory, tie: ties.Tie, *, wait_s: float = 0.0, progress: models.Progress | None = None
 ) -> Result:
-    """Exchange with one space until nothing is left to send; return errors instead of raising them.
-    Waits up to `wait_s` for the lock. Raises OSError if home is not writable, and TimeoutError at
-    the caller's time limit.
+    """Exchange with one space until no change is left to send; return errors instead of raising
+    them. Wait up to `wait_s` for the lock. Raises OSError if home is not writable, and TimeoutError
+    at the caller's time limit.
     """
     home = memory.settings.home
     lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
@@ -70,7 +70,7 @@ def exchange(
         return Result(tie)
     try:
         if ties.of(home, tie.key) != tie:
-            return Result(tie)  # meanwhile the link was removed or changed
+            return Result(tie)  # the link was removed or changed meanwhile
         outcome = _rounds(memory, tie, progress)
     except errors.FabricError as error:
         note_failure(memory, tie, error)
@@ -82,9 +82,9 @@ def exchange(
 
 @contextmanager
 def connected(memory: Memory, tie: ties.Tie) -> Iterator[Exchange]:
-    """Connect to a link's space and yield the exchange. Raises TeamError, StoreUnavailable."""
+    """Connect to a link's space and yield an Exchange. Raises TeamError, StoreUnavailable."""
     driver.reach(memory.settings, tie.packages, driver.SYNC if tie.via else driver.TEAM)
-    from memory_fabric.sharing.team.exchange import Exchange  # late: needs the extra's packages
+    from memory_fabric.sharing.team.exchange import Exchange  # late: needs extra packages
 
     key = keys.read(memory.settings.home) if tie.me else None
     if key is None and (tie.me or tie.key == ties.USER):
@@ -107,7 +107,7 @@ def connected(memory: Memory, tie: ties.Tie) -> Iterator[Exchange]:
 
 
 def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
-    """Save a success, and notify the user of results that need attention. Raises OSError."""
+    """Save the success, and notify the user of results that need attention. Raises OSError."""
     home, name, now_s = memory.settings.home, tie.name, time.time()
     new = {"last_success": ids.timestamp(now_s), "failures": 0, "next_at": 0.0, "ran_at": now_s}
     cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
@@ -127,7 +127,7 @@ def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
 
 
 def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> None:
-    """Save a failure, and notify the user once of its cause and remedy. Raises OSError."""
+    """Save the failure, and notify the user once of its cause and remedy. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
     before = ties.state_of(home, tie.key)
@@ -148,8 +148,8 @@ def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> No
 
 
 def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
-    """End a link to a space; unless `keep`, remove other members' statements. Uses no network.
-    Raises StoreUnavailable, OSError, or TimeoutError if another exchange takes too long.
+    """End a link to a space. Unless `keep`, remove other members' statements. Uses no network.
+    Raises StoreUnavailable, OSError, and TimeoutError if another process exchanges for too long.
     """
     home = memory.settings.home
     with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
@@ -160,7 +160,7 @@ def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange with all spaces that are not in back-off, log failures; return 1 after a failure."""
+    """Exchange with all spaces that are not in back-off; log failures and then return 1."""
     settings = config.read_settings(os.environ, {})
 
     def stop() -> None:
@@ -197,7 +197,7 @@ def _rounds(memory: Memory, tie: ties.Tie, progress: models.Progress | None) -> 
             outcome = outcome.plus(more)
             if not (more.sent or more.refused):
                 break
-        # Every few hours, update the lists of removed and silent members, and compact the log.
+        # Every few hours, save the names of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
             open_exchange.tend(now_s, now_s - SILENT_AFTER_S)

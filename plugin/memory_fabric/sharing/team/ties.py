@@ -1,7 +1,7 @@
 """Links of projects, and of the user, to spaces of shared logs; the state of each link's exchange,
 and the start of the exchange by a hook.
 
-`team.json` in home contains the links, without passwords, which are where libpq expects them:
+`team.json` in home contains the links without passwords; libpq reads the passwords elsewhere:
     {"<project id>" or "user": {"dsn": …, "space": …, "member": …, "insecure": …, "me": …,
                                 "owner": …, "packages": …}}
 `team/state.json` contains the result of each link's last exchange (`State`), but no memories.
@@ -20,22 +20,22 @@ from memory_fabric import config, ids, processes
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
-# The key of the link for the user's own memories, used in place of a project's id.
+# The key, in place of a project's id, of the link for the user's own memories.
 USER = "user"
-# The value of `via` for a log in a git repository, not in PostgreSQL.
+# The value of `via` for a log in a git repository instead of PostgreSQL.
 GIT = "git"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
-# The uses of a link, each with its own lock: a single exchange, and continuous exchange.
+# The uses of a link, each with its own lock: one exchange, or continuous exchange.
 SYNC, FOLLOW = "sync", "follow"
-# The length of a machine's id, which is a part of each clock reading (sharing.replica.wire).
+# The length of a machine's id, which is part of each clock reading (sharing.replica.wire).
 ORIGIN_CHARS = 8
-# The delay doubles from the first to the last value, minus a random part of up to half.
+# After each failure, the delay doubles up to LAST_DELAY_S; up to half of it is randomly subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# A longer delay is ignored; otherwise, setting the clock back would block the exchange.
+# A longer delay is ignored, because it means that the clock was set back.
 MAX_WAIT_S = 24 * 3600
-# Seconds between exchanges after turns without changes; each costs half a second of CPU time.
+# The minimum seconds between exchanges if nothing changed; each costs half a second of CPU time.
 EVERY_S = 30.0
-# Selects 1 if a linked database has changes that have not been sent.
+# Returns 1 if a linked database has changes that were not sent yet.
 WAITS = (
     "SELECT EXISTS (SELECT 1 FROM team_due) "
     "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
@@ -45,8 +45,8 @@ WAITS = (
 class Tie(NamedTuple):
     """A link of one database to one space of a shared log. `key` is a project's id or USER. With
     `me`, the key of the user's machines proves which operations are the user's own. `owner` is the
-    DSN with which `team init` created the space, `packages` the driver's folder at that time.
-    Without a `member`, the space was created here but not joined. With `via` GIT, `dsn` is a
+    DSN with which `team init` created the space; `packages` is the folder of the driver. Without a
+    `member`, the space was created here but not joined. With `via` GIT, `dsn` is the URL of a
     repository.
     """
 
@@ -69,17 +69,17 @@ class Tie(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return the address to show in a status: the repository, or the space and the member."""
+        """Return the address for status messages: the repository, or the space and the member."""
         return self.dsn if self.via else f"{self.space} as {self.member}"
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if single operations are encrypted; in a git repository, whole lines are."""
+        """Return True if each operation is encrypted; in git, whole lines are encrypted instead."""
         return self.key == USER and not self.via
 
     @property
     def command(self) -> str:
-        """Return the command with which the user inspects or ends the link."""
+        """Return the command whose subcommands show or end the link."""
         return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
@@ -89,11 +89,11 @@ class Tie(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of one link. Times are ISO 8601 or '' for never; `next_at`, `ran_at` and `asked_at`
-    are seconds since 1970. `cause` is the class of the last error, '' after a success, and `told`
-    the last cause (and remedy) of which the user was notified. `since` is the time of the first
-    failure after the last success. At `asked_at`, `removed` were the former members, and `silent`
-    those who had not read the log for a week (names separated by commas).
+    """The state of one link's exchange. Times are ISO 8601, '' for never, except `next_at`,
+    `ran_at` and `asked_at`, which are seconds since 1970. `cause` is the class of the last error,
+    '' after a success; `told` is the last cause (and remedy) that was reported to the user; `since`
+    is the time of the first failure after the last success. `removed` lists the former members, and
+    `silent` those who had not read the log for a week at `asked_at` (names separated by commas).
     """
 
     last_success: str = ""
@@ -112,9 +112,9 @@ class State(NamedTuple):
 
 class Outcome(NamedTuple):
     """The counts of one exchange: operations appended (`sent`), permanently rejected (`refused`),
-    received (`read`), and those that changed the local memory (`applied`); `conflicts` are keys
-    that two of this user's machines changed at once, `asked` are demands to erase this user's
-    statements. `again` is the reason why everything was sent and read again, or "".
+    received (`read`), or applied to the local memory (`applied`); `conflicts` counts keys that two
+    of this user's machines changed at once; `asked` counts demands to erase this user's statements.
+    `again` is the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -137,24 +137,24 @@ def exist(home: str) -> bool:
 
 
 def read(home: str) -> tuple[Tie, ...]:
-    """Return all links in a home, including those to spaces that were created but not joined."""
+    """Return all links in a home, including links to spaces that were created but not joined."""
     stored = files.read_json(os.path.join(home, config.TIES))
     return tuple(Tie(key, **_fields(Tie, v)) for key, v in stored.items() if isinstance(v, dict))
 
 
 def of(home: str, key: str) -> Tie | None:
-    """Return the link of a project or of USER, even if it is not joined, or None."""
+    """Return the link with this key (a project's id or USER), joined or not; None if missing."""
     return next((tie for tie in read(home) if tie.key == key), None)
 
 
 def joined(home: str, project_id: str) -> tuple[Tie, ...]:
-    """Return the links of a project and of the user to spaces that were joined."""
+    """Return the links, of a project and of the user, to spaces that were joined."""
     keys = (project_id, USER) if project_id else (USER,)
     return tuple(tie for tie in read(home) if tie.key in keys and tie.member and tie.dsn)
 
 
 def joined_by(memory: Memory) -> tuple[Tie, ...]:
-    """Return the links of a memory's project and of the user to spaces that were joined."""
+    """Return the links, of a memory's project and of the user, to spaces that were joined."""
     return joined(memory.settings.home, memory.project.id if memory.project else "")
 
 
@@ -165,19 +165,19 @@ def save(home: str, tie: Tie) -> None:
 
 
 def remove(home: str, key: str) -> None:
-    """Remove a link, and the saved state of its exchange. Raises OSError, TimeoutError."""
+    """Remove a link and the saved state of its exchange. Raises OSError, TimeoutError."""
     for path in (os.path.join(home, config.TIES), os.path.join(home, FOLDER, NAME)):
         if key in files.read_json(path):
             _change(path, key, lambda _: None)
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the path of the lock file for a link and a use of the link (SYNC or FOLLOW)."""
+    """Return the path of a link's lock file for one use of the link (SYNC or FOLLOW)."""
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 
 def state_of(home: str, key: str) -> State:
-    """Return the saved state of a link, or an empty state if there is none."""
+    """Return the saved state of a link, or an empty state."""
     return State(**_fields(State, files.read_json(os.path.join(home, FOLDER, NAME)).get(key)))
 
 
@@ -192,12 +192,12 @@ def update_state(home: str, key: str, **changes: Any) -> None:
 
 
 def is_held_off(state: State, now_s: float) -> bool:
-    """Return True if the next exchange must still wait because of a failure."""
+    """Return True if the delay after a failed exchange has not passed yet."""
     return 0 < state.next_at - now_s <= MAX_WAIT_S
 
 
 def is_followed(home: str, key: str) -> bool:
-    """Return True if an MCP server is following this link, which it exchanges continuously."""
+    """Return True if an MCP server follows this link, that is, exchanges it continuously."""
     path = lock_path(home, key, FOLLOW)
     if not os.path.exists(path):
         return False
@@ -209,7 +209,7 @@ def is_followed(home: str, key: str) -> bool:
 
 
 def delay_after(failures: int, chance: float) -> float:
-    """Return the seconds to wait after this many failures, randomised by `chance` (0 to 1)."""
+    """Return the delay in seconds after this many failures, randomised by `chance` (0 to 1)."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(max(failures, 1) - 1, 30))
     return grown * (0.5 + chance / 2)
 
@@ -226,7 +226,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return an action to run after the hook's reply, which starts the exchange if it is due."""
+    """Return the action, to run after the hook's reply, that starts the exchange if it is due."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -234,9 +234,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if a link of this project or of the user is due: at Stop, if
-    changes wait or its last exchange was a while ago; while an MCP server follows it, only at
-    SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
+    """Start the exchange process if a link of this project or of the user is due. At Stop, a link
+    is due if changes wait or its last exchange was a while ago. A link that an MCP server follows
+    is due only at SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
@@ -263,7 +263,7 @@ def start(settings: config.Settings) -> int:
 def _change(
     path: str, key: str, change: Callable[[Any], Mapping[str, Any] | None], *, durable: bool = True
 ) -> None:
-    """Change the value of one key in a JSON file; delete the file with its last value."""
+    """Change the value of one key in a JSON file; delete the file if no value is left."""
     with files.Locked(path + ".lock"):
         values = files.read_json(path)
         value = change(values.pop(key, None))
@@ -276,7 +276,7 @@ def _change(
 
 
 def _fields(kind: type[Tie] | type[State], value: object) -> dict[str, Any]:
-    """Return the fields of a Tie or State in a file's value, without fields of a wrong type."""
+    """Return the fields of a Tie or State from a JSON value, without fields of a wrong type."""
     stated = value if isinstance(value, dict) else {}
     fields: dict[str, Any] = {}
     for name, default in kind._field_defaults.items():
