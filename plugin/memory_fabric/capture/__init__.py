@@ -1,1 +1,1 @@
-"""Capture of records, entities and relations from text."""
+"""Capture of memories from text: records, entities and relations."""

@@ -1,5 +1,5 @@
-"""Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules prefer
-missing a change to inventing one. The statements must differ only in the value, and their subject
+"""Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules rather miss
+a change than report a false one. The statements must differ only in the value, and their subject
 must have only one value at a time: a number, day, name, kind, place or purpose. Prohibitions do not
 replace each other, and neither do listed paths, commands, tools, environments and people.
 """
@@ -16,9 +16,9 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# Sentences whose first words share this many content words state values, whatever the verb is.
+# If two sentences begin with this many equal content words, the words after them are values.
 LONG_LEAD = 4
-# Sentences that differ only in numbers have the same subject if they share this many content words.
+# Sentences that differ only in numbers must share this many content words to have the same subject.
 FRAME = 4
 _SENTENCE_END = r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+"
 _OPENING = (
@@ -36,12 +36,12 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# Beginnings of words, sorted so that every run uses the same order.
+# The beginnings of verbs, sorted so that every run uses the same order.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
 _BEFORE_VALUE, _CASES, _ENDS = _listed("before value"), _listed("cases"), _listed("ends")
-_BEFORE_NUMBER = _listed("before value", "before number")  # words after which a number is a measure
+_BEFORE_NUMBER = _listed("before value", "before number")  # a number after these is a measure
 _SLOTS, _USING, _PURPOSES = _listed("slots"), _listed("using"), _listed("purposes")
 _WEAK = _BEFORE_NUMBER | _CASES | _ENDS | {"="}
 _DENIALS = negations.NEVER | negations.NOT | negations.CONTRACTED
@@ -49,7 +49,7 @@ _DENIALS |= {"ne", "n", "don't", "doesn't", "avoid"}
 
 
 class Token(NamedTuple):
-    """A word of a sentence: the form used for comparisons, the original form, and the position."""
+    """A word of a sentence: its form for comparisons, its original form, and its position."""
 
     key: str
     raw: str
@@ -60,13 +60,13 @@ Sentence = tuple[Token, ...]
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a statement in the form in which `is_changed` compares them."""
+    """Return the sentences of a statement as tokens, which `is_changed` compares."""
     parts = filter(str.strip, pattern(_SENTENCE_END).split(text.strip()))
     return tuple(filter(None, map(_tokens, islice(parts, MAX_SENTENCES))))
 
 
 def is_changed(a: Sequence[Sentence], b: Sequence[Sentence]) -> bool:
-    """Return True if two statements assign different values to their first sentences' subject."""
+    """Return True if two statements assign different values to the same subject."""
     if not a or not b:
         return False
     pairs = product(a, b) if _count(_common(a[0], b[0])) > 1 else [(a[0], b[0])]
@@ -95,7 +95,7 @@ def _tokens(sentence: str) -> Sentence:
 
 
 def _has_other_value(a: Sentence, b: Sentence) -> bool:
-    """Return True if two sentences differ only in the value that they give to the same subject."""
+    """Return True if two sentences assign different values to a subject and are otherwise equal."""
     lead = _common(a, b)
     behind = _common(a[len(lead) :][::-1], b[len(lead) :][::-1])[::-1]
     one, other = (s[len(lead) : len(s) - len(behind)] for s in (a, b))
@@ -104,7 +104,7 @@ def _has_other_value(a: Sentence, b: Sentence) -> bool:
     keys = [token.key for token in lead] or [""]
     is_cause = keys[-1] == "=" and _is_one_of(_head(keys[:-1]), _listed("causes"))
     if is_cause and len(keys) > 2 + (keys[0] == "root"):
-        # After words like "the root cause of the crash is", any text is a value.
+        # Any text is a value if it follows words like "the root cause of the crash is".
         return not _is_denying((*one, *other, *lead))
     values = _value(one), _value(other)
     rests = one[len(values[0]) :], other[len(values[1]) :]
@@ -127,7 +127,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value at the start of the tokens, without a following condition or reason."""
+    """Return the value with which the tokens begin, without a following condition or reason."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -140,14 +140,14 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are measures, and their subject has only one such measure."""
+    """Return True if both values are measures, and their subject can have only one at a time."""
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
     keys = [token.key for token in lead]
     if _is_denying((*lead, *behind)) and not (kind == "number" and _listed("limiting") & set(keys)):
         return False
-    # Words before "is" belong to the subject and are not a value.
+    # Differing words before "is" belong to the subject, so they are not values.
     if "=" in (token.key for token in behind) and "=" not in keys:
         return False
     if kind != "number":
@@ -162,7 +162,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     is_name = is_name or (len(lead) == 1 and before.key not in _listed("counted by"))
     if not is_name:
         return bool(behind or all(units))
-    # "requires Node 18" and "listens on port 8080" give a measure; "Open port 80" does not.
+    # "requires Node 18" and "listens on port 8080" state a measure, unlike "Open port 80".
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)
@@ -170,7 +170,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if the words that surround both values describe a thing with only one name."""
+    """Return True if both values are names, and their subject can have only one at a time."""
     keys = [token.key for token in lead]
     are_names = _is_name(one) and _is_name(other)
     if _is_denying((*lead, *behind)) or _has(lead[:1], _ADDING):
@@ -186,7 +186,7 @@ def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Senten
         return are_names
     if last == "=":
         head = _head(before)
-        # A plural subject may have several values: "the reviewers are Ana".
+        # A plural subject may have several values, as in "the reviewers are Ana".
         are_many = any(len(key) > 4 and key.endswith("s") and key not in _SLOTS for key in keys)
         is_named = _count(lead) and keys[0] not in _listed("generic") and not are_many
         is_default = "default" in before or head.startswith("standard")
@@ -212,7 +212,7 @@ def _head(before: Sequence[str]) -> str:
 
 
 def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
-    """Return True if two long sentences differ only in numbers that are not parts of names."""
+    """Return True if two long sentences differ only in numbers that do not belong to names."""
     if len(a) != len(b):
         return False
     places = [i for i, pair in enumerate(zip(a, b, strict=True)) if not _same(*pair)]
@@ -252,17 +252,17 @@ def _is_denying(tokens: Sequence[Token]) -> bool:
 
 
 def _is_one_of(key: str, nouns: Collection[str]) -> bool:
-    """Return True if a word is one of the nouns or a compound that ends with one."""
+    """Return True if a word is one of the nouns, or a compound that ends with such a noun."""
     return key in nouns or any(key.endswith(noun) for noun in nouns if len(noun) > 3)
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a statement adds to earlier statements. A base form must be the first word."""
+    """Return True if a verb of adding shows that the statement does not replace earlier ones."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a word is a form of a verb; the verbs are given by their `beginnings`."""
+    """Return True if a token is a form of a verb that starts with one of the `beginnings`."""
     endings = _listed("endings") | {""}
     for key in (token.key for token in tokens if token.key.startswith(beginnings)):
         for one in filter(key.startswith, beginnings):

@@ -1,4 +1,4 @@
-"""The clauses of a sentence: its statement, reason, rejected alternatives, denials and subject."""
+"""Parsing of a sentence: its clause, reason, rejected alternatives, denials and subject."""
 
 import re
 from typing import NamedTuple
@@ -11,25 +11,25 @@ from memory_fabric.language.word_lists import words as listed
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
-# Words that cannot be part of a name, such as verbs, pronouns, numerals and adverbs.
+# Words that cannot be part of a name, for example verbs, pronouns, numerals and adverbs.
 NO_NAME = STOPWORDS | listed("clauses", "no name")
-# Pronouns that cannot begin a name, like "eso" in "en vez de eso usa pnpm".
+# Pronouns with which no name begins, such as "eso" in "en vez de eso usa pnpm".
 _PRONOUNS = frozenset(
     "me dessen das dem eso esto aquello ello ça cela ceci isso isto disso".split()
 )
 _NAMELESS = NO_NAME - {"go"}
-# Opening words that do not belong to a sentence's statement: "OK, so".
+# Opening words, such as "OK, so", that are not part of the statement.
 _LEAD_IN = rf"(?:(?:{either('clauses', 'lead in, expressions')})(?:[\s,.!:…—-]+|$)){{1,5}}"
-# First words of the opening phrases; if all are missing, the expression above is not compiled.
+# First words of opening phrases. A sentence without any of them is not matched with `_LEAD_IN`.
 _LEAD_WORDS = listed("clauses", "lead in")
-# Expressions at which a clause ends.
+# Expressions that end a clause.
 _RIGHT = (
     r",? because$|; | — | – | - (?=[a-z])|, but |,? so (?=(?:we|i|it|that|the|this|let's|you|"
     r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"
     r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
 )
 _REASON = rf",? (?:{either('clauses', 'reason')})|{either('clauses', 'reason, anywhere')}"
-# After these words "to" does not introduce a purpose: "we decided to keep it".
+# Words after which "to" does not introduce a purpose, as in "we decided to keep it".
 _TAKES_TO = listed("clauses", "takes to")
 _REASON_FIRST = (
     r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
@@ -45,7 +45,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
-    # Neither a "never" in the reason nor the "not" of "do not" marks a rejected alternative.
+    # Exclude a "never" in the reason and the "not" of "do not", which reject no alternative.
     r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
@@ -65,7 +65,7 @@ _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
-# Expressions that reject an alternative. Each match contains at least one of the listed words.
+# Expressions that reject an alternative, each with words of which every match contains one.
 _OVER_FORMS = (
     (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
     (_OVER_CHOICE, (" over ", " not ", " never ")),
@@ -78,14 +78,14 @@ _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
-# Borders between sentences. A reason may precede its consequence: "it times out, so we retry".
+# Borders between sentences.
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Words that deny or abandon something. No relation is read from a clause with one of these words:
-# an unnecessary word in the list loses a relation, a missing word creates a false one. Two phrases
-# are exempt: "use X, not Y" only compares, and "No, we use X" denies the previous statement.
+# Expressions that deny or abandon something. Clauses that contain one state no relation: a needless
+# entry loses a relation, a missing entry creates a false one. Two phrases (`_COMPARED`) are exempt:
+# "use X, not Y" only compares, and "No, we use X" denies the previous statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -94,15 +94,15 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that are never the subject of a sentence: words about choices and words for scopes.
+# Words that are never a sentence's subject: words about choices and words for scopes.
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# Verbs of choosing are not in this set, because a verb's stem may be a noun ("ported", "the port").
+# Verbs of choosing are left out, because a verb's stem may be a noun ("ported", "the port").
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
 class Parts(NamedTuple):
-    """The parts of a sentence that are stored in a record."""
+    """The parts of a sentence to store: the statement, its reason, the rejected alternatives."""
 
     what: str
     why: str = ""
@@ -119,12 +119,12 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Return a sentence's clause, ending after the offset `end`, its reason and alternatives."""
+    """Return a sentence's reason, its alternatives, and its clause, which ends after `end`."""
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
     right = border.start() if border else len(sentence)
     reason = _reason_marker(sentence, 6)
-    # A "because" after "unless" explains the exception, not the rule.
+    # A "because" after "unless" gives the reason for the exception, not for the rule.
     if reason and " unless " not in sentence[: reason.start()]:
         right, why = min(right, reason.start()), _reason(sentence, reason)
     clause = _trimmed(sentence[:right])
@@ -132,7 +132,7 @@ def parts_of(sentence: str, end: int) -> Parts:
 
 
 def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the reason that a text gives and the alternatives that the text rejects."""
+    """Return the reason that a text gives and the alternatives that it rejects."""
     why = ""
     over: dict[str, None] = {}
     sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
@@ -143,7 +143,7 @@ def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_reason(text: str) -> str:
-    """Return a text without the reasons that its sentences give."""
+    """Return a text without the reasons given in its sentences."""
     clauses = []
     for sentence in pattern(_SENTENCES).split(text.strip()):
         first = pattern(_REASON_FIRST).match(sentence)
@@ -169,7 +169,7 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """Return the first expression that introduces a reason; "to" in "decided to keep" does not."""
+    """Return the first expression that introduces a reason, unlike "to" in "decided to keep"."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -178,13 +178,13 @@ def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
 
 
 def _reason(sentence: str, marker: re.Match[str]) -> str:
-    """Return the reason after its marker. A purpose keeps its "to", so that it is readable."""
+    """Return the reason after its marker; the marker "to" of a purpose is included."""
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     if stop and pattern(_MENDED).search(tail, stop.end()):
-        return _trimmed(tail)  # a sentence that says what helped belongs to the reason
+        return _trimmed(tail)  # a following "that fixed it" belongs to the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -207,7 +207,7 @@ def over_in(clause: str) -> tuple[str, ...]:
 
 
 def _trimmed(text: str) -> str:
-    """Return the text without spaces, punctuation and unpaired brackets or quotes at its ends."""
+    """Return the text without spaces, punctuation, and unpaired brackets or quotes at its ends."""
     text = text.strip(" \t.,;:。，；—–-")
     if text[:1] in "([" and text.count("(") + text.count("[") > text.count(")") + text.count("]"):
         text = text[1:]
@@ -222,7 +222,7 @@ def is_denied(clause: str) -> bool:
 
 
 def is_left(clause: str) -> bool:
-    """Return True if the clause rejects an option or says that its use has ended."""
+    """Return True if the clause rejects an option or reports that it is no longer used."""
     return bool(pattern(_LEAVING).search(clause))
 
 
@@ -237,7 +237,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the key that all names of a known technology share; a final version number is kept."""
+    """Return the key shared by all names of a known technology; a final version number is kept."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last
@@ -247,7 +247,7 @@ def key_of(name: str) -> str:
 
 
 def subject(text: str) -> list[str]:
-    """Return the stems of the words that form a text's subject, in order and without duplicates."""
+    """Return the stems of the words of a text's subject, in order and without duplicates."""
     keys = (key_of(word) for word in words(text) if word not in _VAGUE)
     stems = [stem(word) for key in keys for word in words(key)]
     return [one for one in dict.fromkeys(stems) if one not in _VAGUE_STEMS]

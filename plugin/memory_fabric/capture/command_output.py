@@ -1,4 +1,4 @@
-"""The outcome of a command, judged by its output, and the output line that states the error."""
+"""The outcome of a command, judged by its output, and the output line that describes the error."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,12 +10,12 @@ from memory_fabric.text import one_line, words
 # Only the start and the end of an output are searched; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
-# Messages of the client which say that a call was refused, interrupted or cancelled.
+# Messages of the client about a call that was refused, interrupted or cancelled.
 NOT_ITS_FAULT = sections("command_output")["not its fault"]
-# Exit statuses of commands that were killed or never started: 124 timed out, 126 not allowed, …
+# Exit statuses of commands that were killed or not started (124: timed out, 126: not allowed, …).
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# In order of precedence: which matching line counts (`first` or `last`), and the expression.
+# Expressions for error lines, best first, each with the match to use: `first` or `last`.
 _TELLING = tuple(tuple(row.split("\t")) for row in sections("command_output")["telling"])
 # Words that occur in most error messages, and the names of tools.
 _COMMON = listed("command_output", "common")
@@ -26,7 +26,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Return True if a result is marked as an error although the command itself did not fail."""
+    """Return True if a result marked as an error is not a failure of the command itself."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
@@ -51,19 +51,19 @@ def telling_line(output: str) -> str:
 
 
 def pasted_error(text: str) -> str:
-    """Return the error line of output pasted into a prompt; '' if no line says what failed."""
-    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row matches prose too
+    """Return the error line of output pasted into a prompt; '' if no line describes an error."""
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # without the row for prose
     return line if is_specific(line) else ""
 
 
 def signature(output: str) -> str:
-    """Return the line that describes the error; '' if it does not say what failed."""
+    """Return the line that describes the error; '' if the line is not specific enough."""
     line = telling_line(output)
     return line if is_specific(line) or exact(_ASSERTION).search(line) else ""
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two uncommon words, or one plus a name, file or number."""
+    """Return True if an error line has two uncommon words, or one and a name, file or number."""
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
     own = {word for word in own if len(word) > 1 or not word.isascii()}

@@ -1,7 +1,7 @@
 """Contradictions between a new record and current records that the new record does not close. The
-rules prefer missing a contradiction to inventing one. Both records must have the same subject, and
-one must require what the other forbids, report the opposite outcome, state another value, or reject
-what the other chooses. Records with opposite outcomes must also share most words.
+rules rather miss a contradiction than report a false one. Both records must have the same subject,
+and one must require what the other forbids, report the opposite outcome, assign another value, or
+reject what the other chooses. Records with opposite outcomes must also share most words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-MAX_LOOKED_AT = 30  # at most this many matches are compared; those that share rare words come first
+MAX_LOOKED_AT = 30  # the maximum number of matches to compare
 # Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
     "use uses used using always never must shall avoid forbidden allowed longer please let".split()
@@ -31,39 +31,39 @@ _MODALS = STOPWORDS | frozenset(
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Words that allow two opposite statements to be true together: a time limit, a trial, an addition.
+# Words that make opposite statements compatible: for a time limit, a trial or an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that a choice can be about; too many records share a component.
+# Entity types of which one can choose one; too many records share a component.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# The share and the number of the shorter record's words that both records must contain. More words
-# are required unless both records mention known technologies.
+# The minimum share and number of the shorter record's words that the other record also contains.
+# More words are required unless both records mention known technologies.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """The statement of a record as stems of words."""
+    """A record's statement, as stems of words."""
 
-    does: tuple[frozenset[str], ...] = ()  # what it requires
-    takes: tuple[frozenset[str], ...] = ()  # the subjects that it chooses
-    denies: tuple[frozenset[str], ...] = ()  # what it forbids
-    rejects: tuple[frozenset[str], ...] = ()  # the subjects that it rejects
+    does: tuple[frozenset[str], ...] = ()  # required actions
+    takes: tuple[frozenset[str], ...] = ()  # chosen subjects
+    denies: tuple[frozenset[str], ...] = ()  # forbidden actions
+    rejects: tuple[frozenset[str], ...] = ()  # rejected subjects
     first: tuple[str, ...] = ()  # the first two stems of the subject
-    whole: tuple[Sentence, ...] = ()  # the sentences, which are searched for changed values
+    whole: tuple[Sentence, ...] = ()  # all sentences, to detect changed values
 
 
 class _Subject(NamedTuple):
     names: tuple[str, ...] = ()  # the keys of known technologies in order
     stems: frozenset[str] = frozenset()
-    opening: tuple[str, ...] = ()  # the first two stems
-    versions: Mapping[str, str] = {}  # from a name to its version: Redis 6
+    opening: tuple[str, ...] = ()  # the first two stems of the text
+    versions: Mapping[str, str] = {}  # {"redis": "6"} for "Redis 6"
     lacking: frozenset[str] = frozenset()  # the nouns after "without"
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with the ids of the records that it contradicts without replacing them."""
+    """Return the record with the ids of the records that it contradicts but does not replace."""
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
     evidence = {**record.evidence, CONTRADICTS: list(ids)}
     return record._replace(evidence=evidence) if against else record
@@ -126,13 +126,13 @@ def _content(clause: str) -> frozenset[str]:
 
 
 def _disagree(a: _Said, b: _Said) -> bool:
-    """Return True if one record forbids or rejects what the other requires, or if values differ."""
+    """Return True if one forbids or rejects what the other requires, or if their values differ."""
     pairs = ((a, b), (b, a))
     if any(denied <= done for one, other in pairs for denied in one.denies for done in other.does):
         return True
     for one, other in pairs:
         for rejected, taken in product(one.rejects, other.takes):
-            # One rejects what the other chooses, if both may have the same purpose.
+            # One record rejects what the other chooses, and both may have the same purpose.
             mine = frozenset().union(*one.takes) - rejected - set(one.first[:1])
             theirs = taken - rejected
             has_purpose = not mine or not theirs or bool(mine & theirs)
@@ -176,14 +176,14 @@ def as_line(record: Record) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """Return `failed` or `worked`; for a record without an outcome, return its type."""
+    """Return `failed` or `worked`, or the record's type if the record has no outcome."""
     if verdict(record) == "failed":
         return "failed"
     return "worked" if record.outcome == "success" or record.type == "pattern" else record.type
 
 
 def _subject(record: Record) -> _Subject:
-    """Return the subject that the record supports or rejects; empty if the record only forbids."""
+    """Return the subject that the record supports or rejects; empty if it is a prohibition."""
     text = clauses.without_reason(record.what)
     rejected = frozenset(map(clauses.key_of, (*record.alternatives, *clauses.over_in(text))))
     followed = verdict(record) == "worked"

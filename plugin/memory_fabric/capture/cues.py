@@ -9,9 +9,9 @@ from memory_fabric.events import is_machine_text
 from memory_fabric.language.word_lists import filled
 from memory_fabric.patterns import pattern
 
-# Only the beginning and the end of a long prompt are read, because its middle is mostly pasted.
+# Only the beginning and the end of a long prompt are read, because the middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
-ENOUGH = 2.0  # a sentence is captured if the weights of its cues add up to at least this much
+ENOUGH = 2.0  # the minimum sum of the weights of a sentence's cues for capture
 NUMBERED = ("\n2. ", "\n2) ")
 _MACHINE = (
     "caveat:", "[request interrupted", "/", "@agent", "base directory for this skill",
@@ -21,7 +21,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A hint at a statement to store. `expression` is tried only if one of the `words` occurs."""
+    """A hint at a statement to store. A text matches if it has one of `words` and `expression`."""
 
     kind: str
     weight: float
@@ -35,21 +35,21 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A pattern of statements: words that a match contains, expressions, and record fields."""
+    """A pattern of statements: words of which one must occur, expressions, and record fields."""
 
     name: str
     words: tuple[str, ...]
     expressions: tuple[str, ...]
     type: str = "constraint"
     scope: str = "team"
-    kind: str = ""  # the kind of a fact about the person
-    content_words: int = 1  # the sentence needs at least this many content words
-    first: bool = False  # the form counts only in the first sentence of a prompt
+    kind: str = ""  # for a fact about a person, its kind
+    content_words: int = 1  # the minimum number of content words in the sentence
+    first: bool = False  # match only the first sentence of a prompt
 
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each language. Cues under `against` lower the weight of a sentence."""
+    """Return the cues by language; cues under `against` reduce the weight of a sentence."""
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
@@ -77,7 +77,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of all forms and of each sufficient cue: ASCII words, then other words."""
+    """Return the words of all forms and sufficient cues: first ASCII words, then other words."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":
@@ -86,10 +86,10 @@ def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def may_hear(prompt: str) -> bool:
-    """Return False if a prompt certainly states nothing to remember; this takes less than 1 ms."""
+    """Return False if a prompt certainly contains nothing to remember; takes less than 1 ms."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_machine_text(lowered) or lowered.lstrip().startswith(_MACHINE):
-        return False  # text by the client, or a typed command
+        return False  # the client's own text, or a typed command
     in_ascii, in_other_scripts = _gate()
     if any(word in lowered for word in (*NUMBERED, *in_ascii)):
         return True
@@ -97,7 +97,7 @@ def may_hear(prompt: str) -> bool:
 
 
 def typed_ends(prompt: str) -> str:
-    """Return a short prompt whole, and only the beginning and the end of a long prompt."""
+    """Return a short prompt unchanged, but only the beginning and the end of a long prompt."""
     if len(prompt) <= HEAD_CHARS + TAIL_CHARS:
         return prompt
     return f"{prompt[:HEAD_CHARS]}\n\n{prompt[-TAIL_CHARS:]}"

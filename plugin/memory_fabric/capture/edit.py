@@ -22,14 +22,14 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# Keys of evidence about a note's text, which is no longer valid once the text changes.
+# Keys of the evidence about a record's text, which becomes invalid when the text changes.
 _OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 Done = tuple[str, Record]
 
 
 class Stored(NamedTuple):
-    """A record, the ids of the sessions that stated it, and the kind of its database."""
+    """A record, the ids of the sessions that stated it, and the kind of database it is in."""
 
     record: Record
     seen: Sequence[str]
@@ -37,7 +37,7 @@ class Stored(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """The new fields of a record: None leaves a field unchanged, '' deletes a reason or `when`."""
+    """The new fields of a record. None leaves a field unchanged; '' deletes `why` or `when`."""
 
     text: str | None = None
     type: str | None = None
@@ -47,7 +47,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the records that the changed record replaced."""
+    """A record before and after a change, and the other records that it then replaced."""
 
     old: Record
     new: Record
@@ -74,7 +74,7 @@ def request(
 
 
 def _words(text: str | None, field: str, *, required: bool = False) -> str | None:
-    """Return the text normalised and redacted for storage; None for None. Raises BadInput."""
+    """Return a text normalised and redacted for storage, or None for None. Raises BadInput."""
     if text is None:
         return None
     text = one_line(without_controls(text))
@@ -99,13 +99,13 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id if it can be changed or, with `of_others`, only be confirmed.
-    Raises NotFound and BadInput.
+    """Return the record with this id, which can be changed. With `of_others`, it may also be
+    another user's record, which can only be confirmed. Raises NotFound, BadInput.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        # The given name may be that of a turn, an entity or a change instead of a record.
+        # Perhaps the user gave the name of a turn, an entity or a change instead of a record.
         if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
             message = f"{name!r} is an entity, which has no wording of its own."
             remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."
@@ -142,9 +142,9 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the edited record; a new text becomes a statement of the speaker in `by`. Raises
-    BadInput if nothing would change, if a global text may name a person, or if another record has
-    the same text and is not listed in `closing`.
+    """Return the edited record; a new text becomes a statement of the speaker `by`. Raises BadInput
+    if nothing would change, if a text of scope `global` may name a person, or if another record,
+    unless `closing` lists it, has the same text.
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -153,14 +153,14 @@ def edited(
     new = _restated(memory, old, new, by) if (text, why) != (old.what, old.why) else new
     if edit.when is not None:
         when = edit.when
-        if when.startswith(FIRST.rstrip()):  # a `First:` without a `When:`
+        if when.startswith(FIRST.rstrip()):  # `First:` without `When:`
             when = stated_first(str(old.evidence.get(models.WHEN) or ""), when[len(FIRST) :])
         evidence = {**new.evidence, models.WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
     if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
-        # Remove the relation "Project chose X"; it is added again if type and scope still allow it.
+        # Remove the relation "PROJECT chose X"; `joined_to_project` adds it if that is still right.
         name = new.project or (memory.project.name if memory.project else "")
         if chosen := [r for r in new.relations if (r.source, r.type) == (name, "chose")]:
             entities = tuple(e for e in new.entities if (e.name, e.type) != (name, "project"))
@@ -186,7 +186,7 @@ def edited(
 
 
 def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Record:
-    """Return the record as the speaker's own statement, with the names in its new text."""
+    """Return the record as a statement of the speaker `by`, with the names in its new text."""
     words = same_form(new.what)
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
@@ -207,7 +207,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record, in another database if its scope changes that. Raises
+    """Store the changed record, if its new scope requires that in another database. Raises
     StoreUnavailable, and BadInput if the record was forgotten in its new scope.
     """
     store = remember.kind_of(memory, new)
@@ -232,8 +232,8 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id; it then replaces the records in `instead_of`. Raises
-    NotFound, StoreUnavailable, and BadInput like `edited` or if it would replace itself.
+    """Change the record with this id, and let it replace the records `instead_of`. Raises NotFound,
+    StoreUnavailable, and BadInput like `edited` or if the record would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -251,7 +251,7 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Confirm the records with these ids; return them. Raises like `editable`, and BadInput."""
+    """Confirm and return the records with these ids. Raises BadInput, errors of `editable`."""
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
         if stored.record.status == "candidate":
@@ -261,7 +261,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Confirm a record for the user: it contradicts none, and an import gets the user's trust."""
+    """Store the user's confirmation: no contradiction remains; an import gets the user's trust."""
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
         if id_ in models.contradicted(doubted):
@@ -289,7 +289,7 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
-    """Return a function that keeps or drops this candidate. Raises NotFound and BadInput."""
+    """Return a function that keeps or drops the named candidate. Raises NotFound and BadInput."""
     record = candidates.named(memory, name)
 
     def decide() -> Done:
@@ -321,7 +321,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close the records that this record contradicts, for the user; return it and them."""
+    """Close, for the user, the records that this record contradicts; return it and the others."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

@@ -1,7 +1,7 @@
 """Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses. One pass
 over the words finds mentions of entities. A relation is read only from the words between two
-neighbouring mentions in one sentence. Up to three words that no vocabulary contains, such as
-"checkout", become an entity only as the whole subject or object of a verb.
+neighbouring mentions in one sentence. One to three words that no vocabulary contains, such as
+"checkout", become an entity only if they are the whole subject or object of a verb.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_CHARS, MAX_BESIDE_CHARS = 65536, 80
-# Relations that are valid even in a sentence that says something was given up.
+# Relations that are also read from a clause that rejects or abandons something.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
@@ -31,13 +31,13 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# Words of a condition that also covers the following name, because no comma ends the condition.
+# Words of a condition that has not ended with a comma, so it also covers the following name.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
-# Words before a name that show that it is only being considered, or is used by other people.
+# Words before a name that is only being considered, or that other people use.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
-# Words at which an object ends. Between a verb and its object there may be articles and the like.
+# Words at which an object ends; articles may still occur between a verb and its object.
 _ENDING = (STOPWORDS | FUNCTION_WORDS).union(
     "across everywhere instead per rather since today via without".split()
 )
@@ -46,33 +46,33 @@ _ARTICLES = frozenset(
     le les une o os um uma""".split()
 )
 MAX_MODIFIERS = 3
-# Nouns that only state a kind: "server" in "the Redis server", unlike "images" in "Docker images".
+# Nouns that only classify: "server" in "the Redis server", unlike "images" in "Docker images".
 _KINDS = frozenset(
     "framework library database server client engine stack platform language".split()
 )
-# Verbs whose object, right after them, is the chosen option: "use X", "pick X".
+# Verbs that are directly followed by the chosen option, their object: "use X", "pick X".
 _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
-# Verbs for a change to another technology, which is their object: "switch to X".
+# Verbs of changing to a technology, which is their object: "switch to X".
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other phrases that choose a name, whose position is marked by `_AT`: it opens a sentence before a
-# purpose or a service, or is the subject of a passive verb. In German and CJK, verbs come last.
+# Other phrases that choose the name at the position of `_AT`: the name opens a sentence before a
+# purpose or a service, or is the subject of a passive verb. In German and CJK, the verb comes last.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# Words between two names, and the relation that they state; BACKWARD: from second to first name.
+# Map words between two names to the relation that they express; BACKWARD: from second to first.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
 )
-# Words that relate two names without a verb, or that mostly are adjectives or describe people.
+# Words that relate two names without a verb, are mostly adjectives, or mostly describe people.
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
 _VERBAL = [w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB]
 _VERB = "|".join(sorted(_VERBAL, key=len, reverse=True))
-# In notes, "used for" and "used by" occur without an auxiliary verb.
+# Notes also contain "used for" and "used by" without an auxiliary verb.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
-# Verbs in the plural. After a single word they are imperatives, as in "please use".
+# Plural verbs. After a word in the singular they are imperatives, as in "please use".
 _PLURAL = frozenset("use require need enable prefer depend rely are were".split())
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
@@ -80,7 +80,7 @@ _SUBJECT = (
     rf"(?:(?:^|[.;:!?] |, )(?P<article>(?:the|our|a|an|all|every|each) )?|"
     rf"\b(?P<opener>the|our|that|because|since|and) )(?P<name>{_NAME}){_VERBS}"
 )
-# An object ends with its clause or before a preposition.
+# An object ends at the end of its clause or before a preposition.
 _END = (
     r"(?=$|[.,;:!?)]|\n| (?:for|in|on|to|with|by|from|at|as|when|where|because|since|so|and|or|but|"
     r"instead|rather|over|until|unless|if|which|that)\b)"
@@ -93,10 +93,10 @@ _CHOICE = (
     rf" {_ARTICLE}(?P<name>{_NAME}) (?:instead of|rather than|over) "
     rf"{_ARTICLE}(?P<other>{_NAME}){_END}"
 )
-# Common words that count as parts of a system if they are the subject or object of a verb.
+# Common words that are treated as components if they are the subject or object of a verb.
 _PARTS = frozenset("app build client code page repo repository test tests".split())
 _ADVISING = frozenset("recommends suggests prefers prefer".split())
-# Adjectives that end in "-ly" but are not adverbs.
+# Words in "-ly" that are adjectives; other words in "-ly" are taken for adverbs.
 _RHYTHMS = frozenset("hourly daily nightly weekly monthly quarterly yearly".split())
 
 
@@ -120,14 +120,14 @@ def extract(
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in in_order:
-        # An unknown subject or object without a relation may be any phrase, so it is not an entity.
+        # An unknown subject or object may be any phrase, so without a relation it is no entity.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
     return tuple(entities.values()), relations
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of `names` that the text states as chosen; '' if there is none."""
+    """Return the first of `names` that, according to the text, was chosen, or ''."""
     mentioned = mentions(text, {name_key(name): name for name in names})
     for mention in (mention for mention in mentioned if mention.name in names):
         before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
@@ -144,7 +144,7 @@ def chosen(text: str, names: Collection[str]) -> str:
 
 
 def _governs(verbs: str, before: str, behind: str) -> bool:
-    """Return True if the name between `before` and `behind` is the object of the last verb."""
+    """Return True if the name between `before` and `behind` is the object of one of the `verbs`."""
     ends = [match.end() for match in pattern(verbs).finditer(before)]
     between = words(before[ends[-1] :]) if ends else list(_ENDING)
     if len(between) > MAX_MODIFIERS or any(w in _ENDING and w not in _ARTICLES for w in between):
@@ -164,7 +164,7 @@ def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
             continue
         before, last = last, _between(text, left, right, last)
         clause = clause_around(text, left.start, right.end)
-        # The clause may deny the relation, or treat it as a mere possibility.
+        # The clause may deny the relation or make it conditional.
         is_supposed = is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left))
         if not last or is_supposed or (last.type not in _OF_DEPARTURES and is_left(clause)):
             continue
@@ -204,19 +204,19 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         fits = bool(pattern(_DECIDING).search(_before(text, left)))
     if not kind or not fits:
         return None
-    # In "X instead of Y for Z", Z is the purpose of X.
+    # In "X instead of Y for Z", Z is the purpose of X, not of Y.
     was_declined = last and last.type == "chose_over" and last.target == left.name
     source = last.source if last and was_declined else left.name
     return Relation(source, kind, right.name) if source != right.name else None
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
-    """Return the last `count` words before a mention in the same sentence, in lower case."""
+    """Return the last `count` lower-case words before a mention in the same sentence."""
     return [word.strip("`*,:\"'(").lower() for word in _before(text, mention).split()][-count:]
 
 
 def _before(text: str, mention: Mention) -> str:
-    """Return the text before a mention in the same sentence; at most 80 characters are read."""
+    """Return the text before a mention in the same sentence, at most 80 characters."""
     head = text[max(0, mention.start - MAX_BESIDE_CHARS) : mention.start]
     for stop in (". ", "! ", "? ", "\n", "; "):
         head = head.rpartition(stop)[2]
@@ -232,13 +232,13 @@ def _is_asked(text: str, place: int) -> bool:
 def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     for match in pattern(_SUBJECT).finditer(text):
         parts, verb = match["name"].lower().split(), match["verb"].split()[0]
-        # Without an article the text may be an imperative: "please use".
+        # Without an article, the verb may be an imperative, as in "please use".
         is_subject = parts[0] not in OPENERS and (verb not in _PLURAL or parts[-1].endswith("s"))
         if match["article"] or match["opener"] or is_subject:
             yield match.span("name")
     for match in pattern(_OBJECT).finditer(text):
         name, verb = match["name"], match["verb"].split()
-        # An -ing form may be an action: "recommends waiting", "used for keeping state".
+        # An -ing form may be an action, as in "recommends waiting" or "used for keeping state".
         is_action = verb[-1] in _ADVISING and name.endswith("ing")
         is_purpose = verb[-1] == "for" and " " in name and name.split()[0].endswith("ing")
         has_subject = verb[0] not in _PLURAL or text[: match.start()].endswith("s")
@@ -249,7 +249,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("name")
             yield match.span("other")
     for mention in named:
-        # A purpose comes directly after the name to which it belongs.
+        # Such a name may be directly followed by its purpose: "Redis for sessions".
         is_used = mention.type in ("technology", "pattern", "tool")
         if is_used and (purpose := pattern(_PURPOSE).match(text, mention.end)):
             yield purpose.span("name")

@@ -1,6 +1,6 @@
 """Fixes: failed commands, the changes made after the failure, and the successful run that followed.
-No record is made of a command that only reads or waits, was refused or interrupted, fails without
-an informative error, or passed without a changed file or a stated cause.
+A command yields no record if it only reads or waits, was refused or interrupted, fails without an
+informative error, or passes without a changed file or a stated cause.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,18 +20,18 @@ MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
 MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
 MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
-# At most this many failing commands are tracked at a time; the oldest beyond that are dropped.
+# The maximum number of failing commands that are tracked at a time; the oldest are dropped.
 MAX_OPEN = 8
-# Endings of text files. Changing only such files cannot make a command pass.
+# Endings of text files; a change in a text file cannot make a command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
-# Errors that share this part of the shorter error's words are the same error with other numbers.
+# The share of the shorter error's words that two messages about the same error have in common.
 SAME_ERROR = 0.8
 
 
 class Step(NamedTuple):
-    """A command with its outcome, a changed file, or a message that was `said` or `asked`."""
+    """A step of a session: a command with its outcome, a changed file, an answer or a prompt."""
 
     command: str = ""
     failed: bool = False
@@ -46,20 +46,20 @@ class Failure(NamedTuple):
     """A failing command that is tracked until it passes."""
 
     command: Command
-    error: str = ""  # '' if the output is not informative
-    files: tuple[str, ...] = ()  # changed since
+    error: str = ""  # '' if the output describes no error
+    files: tuple[str, ...] = ()  # changed since the failure
     cause: str = ""
-    symptom: str = ""  # the user's description
-    passes: bool = False  # the same work passed with another command
-    is_over: bool = False  # it `passes`, or the assistant's answer reports no remaining failure
+    symptom: str = ""  # in the user's words
+    passes: bool = False  # another command for the same target passed
+    is_over: bool = False  # `passes`, or an answer reports no remaining failure
 
 
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that these steps solve, and the failures that are open after the steps.
-    `failing` are the failures that were open before the steps. `passed` were solved just before the
-    steps; they come first among the solved failures, with the cause stated in the next answer.
+    `failing` are the failures that were open before the steps. `passed` were solved just before;
+    they are returned first, with the cause if the next answer states it.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -91,7 +91,7 @@ def follow(
 
 
 def fix_of(failure: Failure) -> Record | None:
-    """Return the record of a solved failure with its cause and error; None if one is unknown."""
+    """Return the record of a solved failure; None if its cause or its error is unknown."""
     if not failure.error or not failure.cause:
         return None
     command = cut(failure.command.text, MAX_COMMAND_NAMED)
@@ -111,14 +111,14 @@ def evidence_of(failure: Failure) -> dict[str, Any]:
 
 
 def is_same_error(one: str, other: str) -> bool:
-    """Return True if two errors share most words of the shorter error."""
+    """Return True if two error messages share most of the shorter message's words."""
     first, second = ({w for w in words(error) if not w.isdigit()} for error in (one, other))
     least = min(len(first), len(second))
     return least > 0 and len(first & second) >= SAME_ERROR * least
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the sentence that describes the symptom, if possible with words of the error."""
+    """Return the prompt's sentence that describes a symptom, preferably in words of the error."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
@@ -127,19 +127,19 @@ def symptom_in(asked: str, error: str) -> str:
 
 
 def report_in(asked: str) -> dict[str, Any]:
-    """Return the error line and the symptom in a prompt as evidence; {} if it has neither."""
+    """Return a prompt's error line and symptom as evidence; {} if the prompt has neither."""
     error = cut(without_secrets(pasted_error(asked)), MAX_ERROR_CHARS)
     symptom = symptom_in(asked, error)
     return ({ERROR: error} if error else {}) | ({SYMPTOM: symptom} if symptom else {})
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """Return a failure as a JSON object, to be stored until the transcript is read further."""
+    """Return a failure as a JSON object, to be stored between two reads of the transcript."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 
 def from_object(value: Mapping[str, Any]) -> Failure | None:
-    """Return the failure in a JSON object; None if the object is invalid."""
+    """Return the failure stored in a JSON object; None if the object is invalid."""
     command, files = value.get("command"), value.get("files")
     if not isinstance(command, dict) or not isinstance(command.get("words"), list):
         return None
@@ -158,7 +158,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that are open after a command, and the failures that it solved."""
-    # Redact before splitting: a single word does not show which option it belongs to.
+    # Redact before the command is split: a word alone does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []

@@ -1,4 +1,4 @@
-"""Mentions of entities in a text: known names, names in code and proper names, but no ordinary
+"""Mentions of entities in a text: known names, names in code and proper names, but not ordinary
 words. Text in backticks is one name. Elsewhere, a name is a known name, looks like a name in code,
 or is capitalised inside a sentence.
 """
@@ -18,30 +18,30 @@ from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_NAME_BYTES, MAX_MENTIONS, MAX_NAME_WORDS = 512, 2000, 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
-# Only this many characters and words of a text are looked up among the known names.
+# The part of a text in which known names are looked up.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
-MAX_SHORT_CHARS = 12  # a short form in brackets has at most this many characters
+MAX_SHORT_CHARS = 12  # the maximum length of a short form in brackets
 _listed = partial(listed, "mentions")
 _HEADS = _listed("heads")
 _VAGUE = STOPWORDS | _listed("vague")
-# Capitalised words that are not names: labels of sections, and acronyms common in the field.
+# Capitalised words that are not names: section labels and common acronyms.
 _CAPITALISED = _listed("labels", "letters")
 OPENERS = _listed("openers")
 _VERBS_OF_PARTS = frozenset("uses depends requires relies needs".split())
 _EACH = frozenset(("all", "every", "each", "any"))
-# All German nouns are capitalised, so a capital in German text does not indicate a name.
+# Words of German, in which all nouns are capitalised, so that a capital does not indicate a name.
 _GERMAN = frozenset(
     "und der die das nicht für wir mit ist ein eine einen statt auf auch wird".split()
 )
 _TOOL_VERBS = frozenset("use uses used using via through adopt adopted run runs running".split())
 _LITERALS = frozenset("true false null none nil undefined nan yes no ok todo".split())
 _WORD = r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+"
-# Names in CamelCase, snake_case and CONSTANT_CASE, which do not occur in prose.
+# Names in CamelCase, snake_case or CONSTANT_CASE; ordinary words do not have this shape.
 _SHAPE = (
     r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
     r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}"
 )
-# A name between backticks: a symbol, a path, an option, a short command.
+# A name in backticks: a symbol, a path, an option or a short command.
 _SPAN = r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*"
 
 
@@ -51,11 +51,11 @@ class _Word(NamedTuple):
     end: int
     key: str
     first: bool  # the first word of a sentence
-    span: int  # the index of the backtick pair around the word; -1 without one
+    span: int  # the index of its pair of backticks, or -1
 
 
 class Mention(NamedTuple):
-    """A name in a text: its spelling in memory or in the vocabulary, its type and its position."""
+    """A name in a text: its spelling in memory or in the vocabulary, its type and its offsets."""
 
     name: str
     type: str
@@ -64,7 +64,7 @@ class Mention(NamedTuple):
 
 
 def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
-    """Return the names in a text, in order; `known` maps the `name_key` of entities to names."""
+    """Return the names in a text, in order. `known` maps the `name_key` of entities to names."""
     spans: list[tuple[int, int]] = []  # offsets of the texts between two backticks in one line
     for line in exact(r"[^\n]+").finditer(text):
         marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
@@ -112,7 +112,7 @@ def _prose_at(
         "component" if run[-1].lower() in _HEADS else ""
     )
     if not kind:
-        # After these words, names belong to people, companies and places, not to technologies.
+        # The words around it may show that the name belongs to a person, company or place.
         before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
         after = words[i + used].text.lower() if i + used < len(words) else ""
         kind = kind_of(run, before[::-1], after) or "technology"
@@ -122,13 +122,13 @@ def _prose_at(
 def _span_at(
     text: str, words: list[_Word], i: int, spans: list[tuple[int, int]], known: Mapping[str, str]
 ) -> tuple[Mention | None, int]:
-    """Return the name in the backticks around word `i`, if any, and the number of words to skip."""
+    """Return the name in the backticks around word `i`, or None, and how many words to skip."""
     start, end = spans[words[i].span]
     used = sum(1 for word in words[i : i + MAX_SPAN_WORDS + 1] if word.span == words[i].span)
     inside = text[start:end].strip()
     name = known.get(name_key(inside)) or vocabulary.TECHNOLOGIES.get(name_key(inside))
     parts = inside.lower().split()
-    # A text that is not a known name must be an identifier, a file, an option or a short command.
+    # An unknown text must look like an identifier, a file, an option or a short command.
     is_name = (
         (used <= MAX_SPAN_WORDS and 2 <= len(inside) <= MAX_SPAN_CHARS)
         and not ("://" in inside or "[redacted" in inside or inside.lower() in _LITERALS)
@@ -143,7 +143,7 @@ def _span_at(
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the longest known name at word `i`, or the word if a name; with its word count."""
+    """Return the longest known name at word `i`, else word `i` if it is a name; and its length."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
@@ -155,7 +155,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
     if len(run) > 1 and run[0].key.endswith("based") and run[1].key in vocabulary.PATTERN_HEADS:
         stem = run[0].text.lower().removesuffix("based").rstrip("-_")
         if stem and stem.replace("-", "").isalnum():
-            return f"{stem}-{run[1].text.lower()}", 2  # `token-based pagination`: token-pagination
+            return f"{stem}-{run[1].text.lower()}", 2  # "token-based pagination" becomes this
     text, key = words[i].text, words[i].key
     if key in known and (len(key) > 3 or text == known[key]) and key not in STOPWORDS:
         return known[key], 1
@@ -196,13 +196,13 @@ def _proper_length(words: list[_Word], i: int) -> int:
     around = [w for w in words[start : end + 1] if w.span < 0 and w.text[0].isalpha()]
     capitals = sum(1 for w in around if w.text[0].isupper())
     if len(around) > 3 and capitals * 5 > len(around) * 3:
-        return 0  # the whole text is capitalised like a title
+        return 0  # a title, in which most words are capitalised
     if not run[0].first:
         return len(run)
     opener = run[0].text
     if len(run) < 2:
         return int(opener.lower() in GIVEN)
-    # The word may be capitalised only because it opens the sentence: "Use Redis", "Usamos Redis".
+    # The word may be capitalised only because it begins the sentence: "Use Redis", "Usamos Redis".
     opens = opener.lower() in OPENERS or opener.endswith("ing")
     opens = opens or run[1].key in vocabulary.TECHNOLOGIES
     return 0 if opens else len(run)
@@ -220,7 +220,7 @@ def _is_capital(word: _Word) -> bool:
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Return True if an ordinary word is a name here: "Use poetry", or "Go" inside a sentence."""
+    """Return True if an ordinary word is used as a name: "Use poetry"; "Go" inside a sentence."""
     word = words[i]
     if name.isupper() and word.text == name:
         return True
@@ -250,9 +250,9 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component at word `i`, as in "all list endpoints", and the number of its words."""
+    """Return the component at word `i`, as in "all list endpoints", and its number of words."""
     opener = words[i].text.lower()
-    # The mention must begin at word `i` and follow a word such as "all" or "the".
+    # The component must begin at word `i`, after a word such as "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
@@ -280,8 +280,8 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each of these names to the other names that the text gives it: "name (short form)",
-    "short form (name)", or a form that the vocabulary maps to the name.
+    """Map each name to its other names in the text: "name (short form)", "short form (name)", or a
+    word that the vocabulary maps to the name.
     """
     canonical = vocabulary.canonical
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
@@ -299,7 +299,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if the letters of a shorter word occur in the name in order, from its start."""
+    """Return True if `short` is shorter, starts like the name, and has letters of it in order."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False
@@ -308,7 +308,7 @@ def _is_short(short: str, name: str) -> bool:
 
 
 class KnownNames(Mapping[str, str]):
-    """A mapping from `name_key` to the names of known entities, which it reads on first use."""
+    """A mapping from `name_key` to the name of each known entity in a text, loaded on first use."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._memory, self._text = memory, text
