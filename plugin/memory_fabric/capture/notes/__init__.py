@@ -1,1 +1,1 @@
-"""Notes: lines in which the assistant records decisions, rules, facts and fixes."""
+"""Notes: lines by which the assistant records decisions, rules, facts and fixes."""

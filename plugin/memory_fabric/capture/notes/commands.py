@@ -1,5 +1,5 @@
 """Prompts that are commands to memory: `undo`, `forget ID`, `keep`, `lift ID`, `notes off`. The
-prompt hook carries them out without the assistant, and reports the outcome in a notice to the user.
+prompt hook executes them without the assistant, and reports the outcome in a notice to the user.
 """
 
 from memory_fabric.capture import edit
@@ -20,17 +20,17 @@ from memory_fabric.store.schema import CURRENT
 from memory_fabric.text import content_stems, cut, neutralised
 
 MAX_SHOWN_CHARS = 160
-# At most this many records are suggested if no record matches with certainty.
+# The maximum number of records that are suggested if no record matches with certainty.
 MAX_MEANT = 3
 # A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
-# Sources of notes. Adding a note and deleting the statement it replaces count as one change.
+# Sources of notes. A note and the deletion of the statement that it replaces are undone together.
 NOTING = ("assistant", "compaction")
 
 
 def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "") -> str:
-    """Run a command, unless `refused` says why not; return its outcome as one sentence for the
-    user. It is '' if the text may mean something else; the assistant then gets the prompt.
+    """Execute a command, unless `refused` says why not; return the outcome as a sentence for the
+    user. Return '' if the prompt may mean something else; the assistant then receives it.
     """
     by = Provenance("prompt", trust="user", session=session)
     is_plain = verb == NOTES or (verb == UNDO and argument in ("", LAST))
@@ -62,7 +62,7 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records meant by `argument`; without one, the session's only open record."""
+    """Return the records that `argument` means; if it is empty, the session's only open record."""
     if argument:
         is_words = " " in argument
         return named(memory, argument, surely=True) if is_words else with_id(memory, argument)
@@ -77,7 +77,7 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:
-    """Return a line for the assistant that lists the records a command may mean, or ''."""
+    """Return a line for the assistant with the records that a command may mean, or ''."""
     if content_stems(argument):
         records = matching(memory, argument)
     elif verb == FORGET:
@@ -137,7 +137,7 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
     for change in changes.read_all(memory, where, (record.id,)):
         closed = [link["id"] for link in change.payload.get("links", ())]
         closed += change.payload.get("supersedes", ())
-        # A change does not count if it only refers to the record.
+        # Skip changes that only refer to the record.
         is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
         if is_about and change.inverse and not (change.undone or change.settles):
             of_note = change.by.get("source") in NOTING

@@ -1,9 +1,9 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
 whole line outside code blocks. The next line continues the note only if it begins with a field's
-name, completes the quotation of `From:`, or is indented more deeply and the note so far does not
-end a sentence. A note never extends across an empty line, another note, a list item, a heading or
-a code block, so that it contains no other prose. A note that is too long is rejected, since cutting
-it could change its meaning; one of over MAX_LINE_CHARS is not parsed, so that time stays linear.
+name, completes the quotation of `From:`, or is indented more deeply while the note so far does not
+end a sentence. A note never extends across an empty line, another note, a list item, a heading or a
+code block, so it contains no other prose. A note that is too long is rejected, because cutting it
+could change its meaning. A note of over MAX_LINE_CHARS is not parsed, so parsing takes linear time.
 """
 
 import re
@@ -17,18 +17,18 @@ from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
 
 # The maximum length of a note without its quotation, and with its quotation.
 MAX_NOTE_CHARS, MAX_LINE_CHARS = 600, 1000
-MAX_CHARS = 1 << 20  # at most this many characters of an assistant's text are read
-# A note may extend over at most this many lines.
+MAX_CHARS = 1 << 20  # the maximum length of an assistant's text that is read
+# The maximum number of lines of a note.
 MAX_LINES = 6
-# Values of `For:` that mean all projects of the user.
+# Values of `For:` that mean all of the user's projects.
 _EVERYWHERE = frozenset(
     ("everywhere", "me", "all", "every project", "all projects", "all my projects")
 )
-# Sentences which say that there is nothing to note.
+# Sentences that mean that there is nothing to note.
 _NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
 _MARKS = "*_`"
 _M = r"[*_`]{0,6}"
-# Bullets, headings and emphasis that may precede a label. A struck-through note is retracted.
+# Bullets, headings and emphasis that may precede a label; struck-through notes do not match.
 _LEAD = (
     r"(?:[\s>#+*_`\-=•·‣◦▪●○–—\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]"
     r"|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s)){0,80}"
@@ -44,14 +44,14 @@ _FIELD = (
     rf"|(?-i:A)lso|(?-i:F)irst){_M}[:：]{_M}"
 )
 _FIELD_LINE = rf"\s{{0,60}}(?:[>*+•‣◦–—\-]|[ \t]){{0,20}}{_FIELD}"
-# Quotations and code inside a sentence. A field's name inside them does not begin a field.
+# Quotations and code inside a sentence; field names inside them do not begin a field.
 _SPANS = (
     r"(?<![^\s(（\[*_])\"(?=\S)[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|「[^」]*」|『[^』]*』"
     r"|(?<![^\s(（\[*_])'(?=\S)[^']*'(?!\w)|(?<![^\s(（\[*_])‘[^’]*’(?!\w)|`[^`]*`"
 )
 _OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
 _TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
-# A field must follow one of these characters; white space and emphasis may be in between.
+# Characters after which a field may begin; white space and emphasis may be in between.
 _BOUNDARY = ".;!?…。；！？．｡।॥۔։።\"”“»«’'」』\n"
 _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
@@ -66,13 +66,13 @@ _ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
 
 
 class Note(NamedTuple):
-    """A note without its markdown."""
+    """The fields of a note, without markdown."""
 
     kind: str
     text: str  # the sentence without the fields
     why: str = ""
-    instead_of: str = ""  # an id or text
-    when: str = ""  # also has the value of `First:`, which is only read after `When:`
+    instead_of: str = ""  # the id or text of the replaced record
+    when: str = ""  # followed by the value of `First:`, if any
     also: str = ""
     everywhere: bool = False
     quotation: str = ""  # the text of `From:` without the outer quotation marks
@@ -80,7 +80,7 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The notes in a text, the ids or texts after `Dropped:`, and the texts of overlong notes."""
+    """The notes in a text, the ids or texts after `Dropped:`, and sentences of overlong notes."""
 
     notes: tuple[Note, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -88,14 +88,14 @@ class Parsed(NamedTuple):
 
 
 def may_hold(text: str) -> bool:
-    """Return True if a text may contain a note; a quick check before the text is parsed."""
+    """Return False if a text certainly contains no note; a quick check before parsing."""
     folded = text.casefold()
     return "noted" in folded or "dropped" in folded
 
 
 def parse(text: str) -> Parsed:
-    """Parse the notes in a text of the assistant; duplicates count once. A line with an unknown
-    kind, no sentence, or a tag of this plugin's blocks is ignored, and so are code blocks.
+    """Parse the notes in an assistant's text, without duplicates. Ignore code blocks, and lines
+    with an unknown kind, without a sentence, or with a tag of blocks that this plugin injects.
     """
     if not may_hold(text):
         return Parsed()
@@ -134,7 +134,7 @@ def without_notes(text: str) -> str:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the text's lines, with empty lines in place of code blocks and injected blocks."""
+    """Return the text's lines, with code blocks and injected blocks replaced by empty lines."""
     visible: list[str] = []
     fences: list[tuple[str, int]] = []
     tag = ""
@@ -165,7 +165,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
     if not fence:
         return False
     marks, has_language = fence["fence"], bool(bare[fence.end() :].strip())
-    # A block with a language inside another block is nested, because models nest code blocks.
+    # Models nest code blocks: a fence with a language, inside a block, opens another block.
     if not fences or (has_language and marks.startswith(fences[-1][0])):
         fences.append((marks, depth))
     elif marks.startswith(fences[-1][0]):
@@ -174,7 +174,7 @@ def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
 
 
 def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the kind ("" for `Dropped:`) and the text of each valid note."""
+    """Yield the kind of each valid note ("" for `Dropped:`), and the note's text."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -193,24 +193,24 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # `neutralised` changes tags of injected blocks. A note with such a tag is rejected.
+        # `neutralised` changes the tags of injected blocks; a note that contains one is rejected.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         if kind in ("", *NOTE_KINDS) and is_safe:
             yield kind, body
 
 
 def _body(line: str, label: re.Match[str]) -> str:
-    """Return the text after the label, without emphasis markers around this text or the line."""
+    """Return the text after the label, without the emphasis markers that enclose it or the line."""
     lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
     text = after + line[label.end() :].strip()
     if not closing or label["middle"] or label["inside"]:
-        return text  # there is no emphasis, or only on the label
+        return text  # no emphasis, or emphasis of the label only
     return text.removeprefix(closing).lstrip() if after else text.removesuffix(closing).rstrip()
 
 
 def _continuation(first: str, body: str, following: list[str]) -> int:
-    """Return how many of the following lines continue a note that is wrapped."""
+    """Return how many of the following lines belong to the note that `body` begins."""
     line = following[0] if following else ""
     if not line.strip() or pattern(_LABEL).match(line):
         return 0
@@ -225,7 +225,7 @@ def _continuation(first: str, body: str, following: list[str]) -> int:
 
 
 def _lines_to_close(body: str, following: list[str]) -> int:
-    """Return how many of the following lines complete the quotation after `From:`; 0 for none."""
+    """Return how many of the following lines complete the quotation after `From:`, or 0."""
     value = dict(_fields(body)).get("from", "")
     if value[:1] not in _CLOSINGS or _close(value) > 0:
         return 0
@@ -251,7 +251,7 @@ def _note(kind: str, body: str) -> Note | None:
     if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None
     if bare.startswith("<") and bare.endswith(">"):
-        return None  # a placeholder, as in the protocol
+        return None  # a placeholder, as in PROTOCOL
     quotation, candidate = source(values.get("from", ""))
     return Note(
         kind,
@@ -267,7 +267,7 @@ def _note(kind: str, body: str) -> Note | None:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield ("", sentence) and then the name and value of each field, in order."""
+    """Yield ("", sentence), and then each field as (name, value), in order."""
     name, start, at = "", 0, 0
     names = set()
     tokens = pattern(_TOKEN)
@@ -279,7 +279,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field follows the end of a sentence, or another field whose value is quoted.
+        # A field begins after the end of a sentence, or if the field before it has a quoted value.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -293,7 +293,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the index of the mark that closes the quotation at the start of the value, or 0."""
+    """Return the index of the mark that closes the quotation with which a value starts, or 0."""
     closing = _CLOSINGS[value[0]]
     last = 0
     for at in range(1, len(value)):
@@ -307,7 +307,7 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return (quotation, "") for the value of `From:`, or ("", id), or ("", "") if not closed."""
+    """Return the value of `From:` as (quotation, "") or ("", id); ("", "") if it is unclosed."""
     if candidate := pattern(_CANDIDATE).match(value):
         return "", candidate[1].lower()
     if value[:1] not in _CLOSINGS:

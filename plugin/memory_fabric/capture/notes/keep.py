@@ -1,4 +1,4 @@
-"""Storing a turn's notes as records: their trust, and the records that they replace."""
+"""Storage of a turn's notes as records, with their trust and the records that they replace."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,44 +24,44 @@ from memory_fabric.store.operations import remember as remembering
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line, same_form, stem, words
 
-# At most this many notes of a turn are kept, because a pasted specification may contain many.
+# The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
-# A note in a summary repeats an earlier note if they share at least this part of their words.
+# The share of common words above which a note in a summary repeats an earlier note.
 SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
-NOTED = "noted"  # the key under which the evidence contains the note's kind
+NOTED = "noted"  # the key of the note's kind in the evidence
 
 
 class Said(NamedTuple):
-    """The user's prompts in a session, and what the trust in quotations of them depends on."""
+    """The user's prompts in a session, and facts that decide whether quoting them earns trust."""
 
     prompts: tuple[Prompt, ...] = ()  # newest first
-    checked: bool = True  # False in an unattended or SDK session, where no quotation earns trust
-    at: str = ""  # the time of the notes if they are older
-    is_past: bool = False  # of an old session, so no record that was stated later is closed
+    checked: bool = True  # False if no person reads the session; then no quotation earns trust
+    at: str = ""  # the time of the notes, '' for now
+    is_past: bool = False  # notes of an old session must not close later records
     before: str = ""  # the assistant's message before the newest prompt
 
     def precedes(self, old: Record) -> bool:
-        """Return True if these notes are from an old session and the record was stated later."""
+        """Return True if the notes are from an old session and precede the record."""
         return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
-    """The trust that the user's words earn for a note."""
+    """The trust that a note earns by the user's words, and those words."""
 
     trust: str = "assistant"
-    words: str = ""  # the user's words with context
-    quoted: str = ""  # the quoted sentences alone
-    agreed: str = ""  # if the user only agreed: the assistant's proposal with the answer
+    words: str = ""  # the user's words, with context
+    quoted: str = ""  # the quoted sentences, without context
+    agreed: str = ""  # the assistant's proposal and the user's agreement
     at: str = ""  # the time of the words
-    candidate: Record | None = None  # the record in `From:`
-    is_staged: bool = False  # the transcript does not yet show that a person typed the words
+    candidate: Record | None = None  # the candidate in `From:`
+    is_staged: bool = False  # not yet confirmed by the transcript that a person typed them
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return the evidence of a note: its kind, its fields, and what the user did not type."""
-        # Of the prompts not yet checked, only the quoted one counts: trust depends on its check.
+        """Return a note's evidence: its kind, its fields, and words that the user did not type."""
+        # Leave out unchecked prompts, except the quoted one, on whose check the trust depends.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -85,11 +85,11 @@ class Earned(NamedTuple):
 def keep(
     memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
-    """Store the notes in the assistant's texts of one turn; return the result for each note. The
-    results are also appended to `into`, so that those obtained so far are not lost if
-    DeadlinePassed is raised. A note is reported as lost if it contains only a secret, is too long,
-    was forgotten, or comes after the first MAX_NOTES. Raises StoreUnavailable if a note could not
-    even be queued.
+    """Store the notes in the assistant's texts of one turn; return a result for each note. The
+    results are also appended to `into`, so that some are available if DeadlinePassed is raised. A
+    note is reported as lost if it contains only a secret, is too long, was forgotten, or comes
+    after the first MAX_NOTES notes. Raises StoreUnavailable if a note could be neither stored nor
+    queued.
     """
     every = list(map(parse, texts))
     by_form: dict[tuple[str, str], Note] = {}
@@ -126,7 +126,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(from_user.quoted)
-    # If `Instead of:` means a known record, this record is replaced and not a rejected alternative.
+    # A known record in `Instead of:` is replaced; other text there is a rejected alternative.
     over = () if meant_records else replaced.alternatives(note.instead_of)
     names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
     record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
@@ -138,7 +138,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    # If the note was undone in the meantime, this turn is being read a second time.
+    # If the note was stored and undone since, this turn is being read for the second time.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
@@ -150,7 +150,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]
-    # A note closes contradictory records of its own session, because it corrects them.
+    # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
     closing += refuted
@@ -161,7 +161,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         return Kept(record, is_new=False)
     if candidate is not None:
         _take_place_of(memory, candidate, by)
-    # The user's own words count as an occurrence even if the record was shown in this session.
+    # A note that repeats a shown record is an echo, unless it quotes the user or a candidate.
     echo = False
     if by.session and (candidate is not None or not from_user.words):
         same = "key = ? AND status IN ('active', 'candidate')"
@@ -189,16 +189,16 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
 
 
 def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
-    """Delete a record that a note states better. The note and the deletion are undone together."""
+    """Delete a record that a note states better, in one batch with the note, to undo both."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:
-    """Return the trust that a note earns by its quotation or its candidate."""
+    """Return the trust that a note earns by its quotation or by the candidate in `From:`."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # The transcript of an unchecked session shows other texts as if the user had typed them.
+        # In an unchecked session, other texts may look as if the user had typed them.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -215,7 +215,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
         agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
     is_staged = place.prompt.origin == prompts.STAGED
-    # A quoted question is not a decision.
+    # A note that quotes only questions earns no trust, because a question is not a decision.
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
@@ -224,14 +224,14 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
 
 
 def without_full_stop(sentence: str) -> str:
-    """Return the sentence as one line without its final full stop, because a reason may follow."""
+    """Return the sentence as one line without its full stop, so that a reason can be appended."""
     line = one_line(sentence)
     shorter = line[:-1].rstrip()
     return line if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS else shorter
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, in other words or even if undone since."""
+    """Return True if the session noted this before, even if in other words or undone since."""
     of_session = f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL"
     earlier = memory.find_records(of_session, (session,))
     noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
@@ -252,14 +252,14 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
-    """Close the record of a `Dropped:` line; the user's own only if `quoted` is about the same."""
+    """Close the record of a `Dropped:` line; a user's record only if `quoted` has its subject."""
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
         if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
             return Kept(is_new=False)  # the record is already closed
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # If an undo or `keep` has reopened the record since, this line is being read a second time.
+    # If the record was reopened after `said.at`, this line is being read for the second time.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
@@ -289,7 +289,7 @@ def _is_queued(memory: Memory, record: Record, session: str) -> bool:
 
 
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield the payloads of queued operations that this home has signed, if there are any."""
+    """Yield the payloads of queued operations of this kind that this home has signed."""
     folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
     for folder in filter(journal.waiting_files, folders):
         key = signing.known_key(memory.settings.home)

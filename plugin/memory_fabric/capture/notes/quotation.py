@@ -1,6 +1,6 @@
-"""The user's words to which a note refers, found in the typed text of prompts and extended by
-context that may change their meaning; and the assistant's proposal that a short answer accepts.
-These words are shown before the note's sentence, so that a reader can compare both.
+"""The user's words that a note quotes, found in the typed text of prompts and extended by context
+that may change their meaning; and the assistant's proposal that a short answer accepts. These words
+are shown before the note's sentence, so that a reader can compare both.
 """
 
 from bisect import bisect_right
@@ -16,24 +16,24 @@ from memory_fabric.patterns import pattern
 from memory_fabric.store.conversations.prompts import CHOSEN, Prompt
 from memory_fabric.text import STOPWORDS, cut, one_line
 
-# The least number of words in a quotation; twice as many characters in scripts without spaces.
+# The minimum number of words in a quotation; in scripts without spaces, twice as many characters.
 MIN_WORDS = 4
-# A shorter part before or after an ellipsis would match almost any text.
+# Limits of the parts between ellipses; a shorter part would match almost any text.
 MIN_PART_WORDS, MAX_PARTS = 2, 4
-# At most this many characters of the session's newest prompts are searched.
+# The maximum number of characters that are searched in the session's newest prompts.
 MAX_TYPED_CHARS = 256 << 10
-# The first limit is for a whole prompt; of a longer one, a paragraph up to the second is stored.
+# A prompt up to the first limit is stored whole; of a longer one, a paragraph up to the second.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# Limits of the context on each side: for whole sentences together, and for a single sentence.
+# Limits of the context on each side: for several whole sentences, and for a single sentence.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
-MAX_SENTENCE_CHARS = 1000  # a longer sentence is not stored, because it would have to be cut
-# Words that occur more often are not stored, because any context may reverse their meaning.
+MAX_SENTENCE_CHARS = 1000  # longer sentences would have to be cut, so they are not stored
+# More frequent words are not stored: in one of their contexts, they may mean the opposite.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
 # An ellipsis, or the text between two quotations: `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 _SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
-# A list item. Symbols and pictographs count as bullets; quoted lines (`>`) count as items.
+# List items: symbols and pictographs count as bullets, quoted lines (`>`) as items.
 _ITEM = (
     r"\s*(?:(?:[-*+]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)\]])\s+\S|\d{1,2}[、．]"
     r"|[>•‣–—·・\u2190-\u2bff\U0001f300-\U0001faff])"
@@ -52,12 +52,12 @@ _PROPOSED = r"[^.!?。！？]{1,600}[.!?。！？]{0,3}"
 
 
 class Found(NamedTuple):
-    """The user's words around a quotation, and the prompt they are from; empty if not found."""
+    """The user's words around a quotation, and the prompt with these words; empty if not found."""
 
     words: str = ""
     quoted: str = ""  # the sentences with the quotation, without context
     prompt: Prompt | None = None
-    answer: str = ""  # the quotation, if it is only a reply or too short to be a statement
+    answer: str = ""  # the quotation, if it is only a reply to the assistant
 
 
 class _Sentence(NamedTuple):
@@ -66,7 +66,7 @@ class _Sentence(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A paragraph, list item or heading: the sentences from `first` up to, but not, `end`."""
+    """A paragraph, list item or heading: the sentences from index `first` to `end` (exclusive)."""
 
     kind: str
     first: int
@@ -75,7 +75,7 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """The sentences of a prompt, and its tokens without separators ("don't" is `dont`)."""
+    """The sentences and blocks of a prompt, and its tokens `joined` without separators."""
 
     sentences: tuple[_Sentence, ...]
     blocks: tuple[_Block, ...]
@@ -85,9 +85,9 @@ class _Said(NamedTuple):
 
 
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
-    """Return the user's words around a quotation, from the newest of the prompts (newest first)
-    that contains it. A quotation of too few words counts only if it is a whole prompt and shares a
-    word with the note's `sentence`, because other short prompts are mere replies.
+    """Return the user's words around a quotation, from the newest prompt that contains it (prompts
+    are newest first). A quotation of too few words counts only if it is a whole prompt and shares a
+    word with the note's `sentence`; other short prompts are mere replies.
     """
     pieces = list(filter(_joined, pattern(_ELISION).split(quotation)))
     parts, lengths = list(map(_joined, pieces)), list(map(_length, pieces))
@@ -122,7 +122,7 @@ def around(sentence: str, prompt: str) -> str:
 
 
 def says_everywhere(words: str) -> bool:
-    """Return True if a text says that it applies to all projects: "always", "immer", "总是"."""
+    """Return True if a text claims to apply to all projects: "always", "immer", "总是"."""
     text = " ".join(typed.plain(words).split())
     places = pattern(phrases("quotation", "everywhere")).finditer(text)
     before = (typed.tokens_of(text[: place.start()])[-1:] for place in places)
@@ -151,7 +151,7 @@ def _length(quotation: str) -> float:
     return length
 
 
-@lru_cache(64)  # the prompts are the same for all notes of a turn
+@lru_cache(64)  # all notes of a turn are compared with the same prompts
 def _read(text: str) -> _Said:
     sentences: list[_Sentence] = []
     blocks: list[_Block] = []
@@ -192,7 +192,7 @@ def _read(text: str) -> _Said:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield first and last sentence of each place of each part, if all parts occur in order."""
+    """Yield (first, last) sentence of every occurrence of each part, if all occur in order."""
     at = 0
     for part in parts:
         at = _find(part, said, at)
@@ -217,7 +217,7 @@ def _find(part: str, said: _Said, at: int) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the sentences in these ranges with their context; '' if a sentence is too long."""
+    """Return the sentences in these ranges with context; '' if a sentence is too long to store."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -237,7 +237,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences after and before `around` in turn: up to MAX_BLOCK_CHARS, or one per side."""
+    """Add sentences after and before `around` in turn, one per side or up to MAX_BLOCK_CHARS."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -254,7 +254,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that introduce a block: before it, before its list, and its headings."""
+    """Yield the sentences that introduce a block: before it or its list, and in its headings."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -268,7 +268,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
                 yield from range(earlier.first, earlier.end)
             depth, is_led, level = min(depth, earlier.level), True, -1
         elif depth < 8:
-            continue  # the block is under another heading
+            continue  # a block of another section
         elif (earlier.kind == "item" and earlier.level < level) or (
             earlier.kind == "text" and level >= 0
         ):
@@ -281,7 +281,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that follow a block: after it, in its sub-items, and after its list."""
+    """Yield the sentences that follow a block: after it, in its sub-items, or after its list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -293,7 +293,7 @@ def _after(said: _Said, number: int) -> Iterator[int]:
 
 
 def _ends_of(said: _Said, block: _Block, step: int = 1) -> Iterator[int]:
-    """Yield a block's first sentences, or its last if `step` is -1, up to BESIDE_CHARS."""
+    """Yield a block's first sentences (its last ones if `step` is -1), up to BESIDE_CHARS."""
     numbers, chars_left = range(block.first, block.end)[::step], BESIDE_CHARS
     for number in numbers:
         chars_left -= len(said.sentences[number].text)
@@ -319,7 +319,7 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 def agreement(said: str, answer: str) -> str:
     """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`,
-    the assistant's message before, or names one of its labelled options; else ''.
+    the assistant's previous message, or selects one of its labelled options; else ''.
     """
     said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))
@@ -342,7 +342,7 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer selects ("B", "3.", "the second"); '' if it says more."""
+    """Return the label that an answer selects ("B", "3.", "the second"); '' if it adds anything."""
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()
     tokens = set(typed.tokens_of(answer))

@@ -1,5 +1,5 @@
 """The records that a note replaces. A note refers to a record by its id or by words of its text. It
-closes a record with the user's trust only if the user typed words about that record's subject.
+closes a record that has the user's trust only if the user typed words about the record's subject.
 """
 
 from collections.abc import Sequence
@@ -26,50 +26,50 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 MIN_ID_CHARS, MAX_LOOKED_AT = 6, 8
 # A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# Shares of the weight of words. Words that name a record contain SAME of the record's weight, and
-# the record contains NAME_HELD of theirs. A sentence on a record's subject contains SAME or HELD of
-# the record's weight. The record contains BESIDE_TWO of the sentence's weight if they share two
-# rare words, BESIDE_VALUE if they differ in one value, and BESIDE_ONE otherwise.
+# Minimum shares of the weight of words. Words that mean a record contain SAME of the record's
+# weight, and the record contains NAME_HELD of theirs. A sentence on a record's subject contains
+# SAME or HELD of the record's weight. The record contains BESIDE_TWO of the sentence's weight if
+# they share two rare words, BESIDE_VALUE if they differ in one value, and BESIDE_ONE otherwise.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Sentences that share this many words, and each have at most one other, have the same subject.
+# Two sentences have the same subject if they share this many words and each has at most one other.
 FRAME = 3
-# Sentences that begin with this many equal words, two of them rare, have the same subject.
+# Two sentences have the same subject if their first words, this many, are equal and two are rare.
 LEADING = 3
-# A word is common if more than this share and more than this number of all texts contain it.
+# A word is common if the texts that contain it exceed this share and this number.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
-# Verbs that state only that a decision was made.
+# Verbs that only express that a decision was made.
 _STATING = frozenset(
     map(stem, "decide decided agree agreed settle settled choose chose chosen pick picked".split())
 )
 _SENTENCE_END = r"(?<=[.!?;:])\s+|(?<=[。！？；।])|\n+"
-# Additional words in a sentence that only repeats a record: "yes, we still use it".
+# Words that a sentence may add if it only repeats a record: "yes, we still use it".
 _STILL = """still already indeed yet weiterhin immer noch bereits toujours encore déjà todavía aún
     ainda já"""
 _UNSAID = assents().union(STOPWORDS, map(stem, _STILL.split())) - set("bcdefghjklmnopqrtuvwxyz")
-# Words with which the order of two names matters: "X instead of Y".
+# Words that make the order of two names significant: "X instead of Y".
 _COMPARING = frozenset("instead not rather over statt anstatt lieber vez lugar plutôt lieu".split())
-_PROMPT = "prompt"  # the source of a record that was stated in a prompt
+_PROMPT = "prompt"  # the source of records stated in prompts
 _HEX = frozenset("0123456789abcdef-")
 _OPEN = f"{CURRENT} AND scope <> 'local'"
 
 
 def id_in(name: str) -> str:
-    """Return the id in a value of `Instead of:` or `Dropped:` without brackets, or ''."""
+    """Return the id in the value of `Instead of:` or `Dropped:`, without brackets, or ''."""
     bare = name.strip(" []`.'\"").lower().removeprefix("record:")
     return bare if len(bare) >= MIN_ID_CHARS and _HEX.issuperset(bare) else ""
 
 
 def with_id(memory: Memory, ending: str) -> list[Record]:
-    """Return all records whose id has this ending, including replaced records."""
+    """Return the records whose id ends with `ending`, including replaced records."""
     return list(memory.find_records("scope <> 'local' AND id LIKE ?", (f"%{ending}",), 4))
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return a list with the current record that `name` means; empty if that is uncertain. Words
-    mean the record most of whose rare words are in `name` or in the note's `text`. With `surely`,
-    all words and denials of `name` must be in the record.
+    """Return a list with the current record that `name`, an id or words, means; empty if uncertain.
+    Words mean the record whose rare words are mostly in `name` or in the note's `text`. With
+    `surely`, the record must contain all words and denials of `name`.
     """
     if id_ := id_in(name):
         records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
@@ -77,7 +77,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # `name` may repeat the user's own words, with which the record was shown, or `what`.
+        # `name` may repeat `what`, or the user's words, with which the record was shown.
         in_words = [what for what in (models.users_words(record), record.what) if what]
         fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
         what = (fitting or [record.what])[0]
@@ -98,7 +98,7 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """A measure of how much of a text another one contains, weighted by strength and rarity."""
+    """Measures how much of a text another text contains; strong and rare words weigh more."""
 
     def __init__(self, memory: Memory) -> None:
         self._databases = memory.databases()
@@ -110,11 +110,11 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return the share of the weight of `text` in `other`, and numbers of words: shared; rare
-        and not weak among them; missing and not weak; missing.
+        """Return the weighted share of the words of `text` that `other` contains, and four counts
+        of words: shared; shared, rare and not weak; missing and not weak; missing.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Text without spaces is left out, because pairs of its characters are already terms.
+        # Text without spaces is left out, because pairs of its characters are terms already.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -131,7 +131,7 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a typed sentence states something new on the subject of a record."""
+        """Return True if a typed sentence says something new about the subject of a record."""
         texts = {old.what, str(old.evidence.get(models.QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
             if is_question(sentence) or any(_confirms(sentence, text) for text in texts):
@@ -157,7 +157,7 @@ class Shared:
 
 
 def _confirms(sentence: str, text: str) -> bool:
-    """Return True if a sentence only repeats a text: without new words, with the same denials."""
+    """Return True if a sentence only repeats a text, with the same denials and no new words."""
     tokens = tokens_of(sentence)
     stems, on_record = list(map(stem, tokens)), list(map(stem, tokens_of(text)))
     if set(stems) - set(on_record) - _UNSAID or is_left(sentence) != is_left(text):
@@ -169,7 +169,7 @@ def _confirms(sentence: str, text: str) -> bool:
 
 
 def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
-    """Return why a note with the user's sentences `said` may not close a record; '' if it may."""
+    """Return why a note that quotes the sentences `said` may not close a record; '' if it may."""
     if models.PASTED in old.evidence:
         return "waits for the user's yes"
     if old.pinned:
@@ -187,7 +187,7 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return at most one record of another session on a note's subject that the note may close."""
+    """Return another session's record on the note's subject that the note may close, if any."""
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
     for old in matching(memory, note.what):
@@ -201,7 +201,7 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records stated in this session's prompts that a note both quotes and repeats."""
+    """Return the records from this session's prompts whose words a note both quotes and repeats."""
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
@@ -216,28 +216,28 @@ def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> 
 
 
 def alternatives(instead_of: str) -> tuple[str, ...]:
-    """Return the rejected alternative in a value of `Instead of:`; empty if the value is an id."""
+    """Return the rejected alternative in an `Instead of:` value; empty if the value is an id."""
     return () if not instead_of or id_in(instead_of) else (instead_of.strip(" .'\"“”"),)
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id; None if it does not exist or only the user may keep it."""
+    """Return the candidate with this id, or None. Pasted candidates are left to the user."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if models.PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a dropped candidate, or without `bury` a replaced record, whose text may return."""
+    """Delete a dropped candidate. Without `bury`, the deleted text may be stated again."""
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 
 def line(record: Record) -> str:
-    """Return the text with which notices show a record: its id and its statement."""
+    """Return a record as notices show it: its id and its statement."""
     return f"{short_id(record.id)}: {models.shown(record)}"
 
 
 def matching(memory: Memory, text: str) -> list[Record]:
-    """Return the records, including candidates, that share words with a text, best match first."""
+    """Return records and candidates that share words with a text, the best matches first."""
     query = match_expression(terms(text)[:12])
     databases = memory.databases() if query else ()
     limits = (models.STATED_TYPES, MAX_LOOKED_AT)

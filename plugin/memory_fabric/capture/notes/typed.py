@@ -1,4 +1,4 @@
-"""The text that the user typed in a prompt; detection of bare approvals and of memory commands."""
+"""The text that the user typed in a prompt; detection of mere approvals and of memory commands."""
 
 from memory_fabric.events import MACHINE_TAGS
 from memory_fabric.language.word_lists import sections, words
@@ -6,15 +6,15 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
 MAX_PROMPT_CHARS = 64 << 10
-# Most prompts contain none of these names in a tag, and then no expression is compiled.
+# Names in the tags of client texts. For a prompt without any of them, no expression is compiled.
 _MACHINE_NAMES = (
     *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
     "attached_files", "attached-files", "file_contents", "tool_use_error",
     "user-prompt-submit-hook", "private",
 )  # fmt: skip
 _MACHINE = "|".join(f"{n}[a-z_]{{1,20}}" if n[-1] in "-_" else n for n in _MACHINE_NAMES)
-# Some clients escape the text that hooks add to a prompt (measured in Qwen Code 0.15). The tag
-# <private> in backticks is only a mention.
+# The brackets may be escaped: some clients escape the text that hooks add to a prompt (measured in
+# Qwen Code 0.15). The tag <private> in backticks is only a mention.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
@@ -26,12 +26,12 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# Commands that set the effect of a rule on calls, like those of `memory-fabric rules`.
+# Commands that set the effect of a rule on tool calls, like those of `memory-fabric rules`.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
 _PLAIN = {UNDO: ("", LAST), KEEP: ("",), REPLACE: ("",), NOTES: ("on", "off")}
-# Characters to remove: an id is shown in brackets, and a command may be typed in backticks.
+# Characters to remove, because ids are shown in brackets and commands may be typed in backticks.
 _BRACKETS = str.maketrans("[]`:", "    ")
 _HEX = frozenset("0123456789abcdef-")
 # Last words by which `undo …`, `keep …` and `replace …` refer to a memory and not to the work.
@@ -40,7 +40,7 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 def typed_words(prompt: str) -> str:
     """Return the text that the user typed in a prompt, without marked pastes, texts of the client
-    and this plugin, and a typed command. A marked part extends to the last closing tag of its kind,
+    and of this plugin, and typed commands. A marked part ends at the last closing tag of its kind,
     because pasted text may contain closing tags.
     """
     text = prompt[:MAX_PROMPT_CHARS]
@@ -61,7 +61,7 @@ def typed_words(prompt: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the text in Unicode compatibility form and lower case, without hidden characters."""
+    """Return the text in lower case and Unicode compatibility form, without hidden characters."""
     if not text.isascii():
         from unicodedata import normalize  # imported late: not needed for ASCII text
 
@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return words, numbers split from their units, and characters of scripts without spaces."""
+    """Return the words, with numbers and units split, and each character of spaceless scripts."""
     tokens: list[str] = []
     for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
@@ -89,12 +89,12 @@ def is_spaceless(c: str) -> bool:
 
 
 def assents() -> frozenset[str]:
-    """Return words of agreement and politeness. A prompt with no other words decides nothing."""
+    """Return words of agreement and politeness. A prompt of only such words decides nothing."""
     return words("assents", "words")
 
 
 def is_assent(prompt: str) -> bool:
-    """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
+    """Return True if a prompt only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
     spoken = plain(prompt).split()
     if len(spoken) > MAX_ASSENT_WORDS or prompt.rstrip().endswith(("?", "？")):
         return False
@@ -110,7 +110,7 @@ def is_assent(prompt: str) -> bool:
 
 
 def command_in(prompt: str) -> tuple[str, str] | None:
-    """Return the command and argument of a prompt that is only a command to memory, else None."""
+    """Return the command and its argument if the prompt is only a command to memory, else None."""
     if len(prompt) > MAX_COMMAND_CHARS:
         return None
     verb, *words_behind = prompt.lower().translate(_BRACKETS).split() or [""]
