@@ -1,7 +1,7 @@
 """Names of people, companies and places: read in memories about the user ("works for Contoso"
-states an employer), and replaced by a neutral word in memories for all projects. There, other
-unknown capitalised words raise an error: to replace one could turn "Run Zephyr first" into
-nonsense, and to keep it could reveal a customer. A word in backticks counts as a technical term.
+states an employer), and replaced by a neutral word in memories for all projects. In the latter,
+other unknown capitalised words raise an error: replacing one could turn "Run Zephyr first" into
+nonsense, and keeping it could reveal a customer. A word in backticks counts as a technical term.
 """
 
 import re
@@ -22,19 +22,19 @@ from memory_fabric.text import cut, name_key, one_line
 
 MAX_CHARS, MAX_GOAL_CHARS = 2000, 80
 SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
-# A token is a term in backticks, a word with its inner hyphens and the like, or one character.
+# A token is a term in backticks, a word (perhaps with hyphens, dots, etc. inside), or a character.
 _TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
 _STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
 _ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
 _PARTICLES = frozenset("van von de der den da di la le bin al".split())
-# Names that may remain: those of vendors, calendar days and months, and languages.
+# Names that need not be replaced: vendors, weekdays and months, and languages.
 _COMMON = listed("identifying_names", "common")
 _ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("ed", "e"), ("ied", "y"), ("d", ""), ("ing", "e"),
     ("er", "e"), ("ers", "e"), ("ation", "e"), ("ness", ""), ("ment", ""), ("able", "e"),
     ("ion", "e"), ("n't", ""), ("'t", ""), ("'re", ""),
 )  # fmt: skip
-# A word before the replacement makes its article superfluous: "our a place office".
+# A word before a replacement makes the replacement's article superfluous: "our a place office".
 _DOUBLED = re.compile(
     r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
     r"an? (place|host|company)\b",
@@ -43,7 +43,7 @@ _DOUBLED = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or character of a text with its offsets; `begins` if it may open a sentence."""
+    """A word or character of a text with its offsets. `begins`: it may begin a sentence."""
 
     text: str
     at: int
@@ -52,7 +52,7 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user, derived from the entities extracted from it."""
+    """Return the entities of a text about the user, given the entities extracted from the text."""
     text = one_line(text[:MAX_CHARS])
     personal: dict[str, Entity] = {}
     for kind in ("place", "person", "organisation", "goal"):
@@ -74,7 +74,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         if _expression("common").fullmatch(entity.name):
             continue
         key = name_key(entity.name)
-        # The extraction guessed this type from capital letters only, so it may be wrong.
+        # The extraction may have guessed this type from capital letters alone.
         is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
         if not is_guess:
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
@@ -86,7 +86,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Compile the only expression in the section of `person.txt` with this heading."""
+    """Compile the single expression under the heading `name` in `person.txt`."""
     return pattern(filled("person")[name][0])
 
 
@@ -130,7 +130,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for certain names, and the words that may be names."""
+    """Return the text with certain names replaced by neutral words, and words that may be names."""
     tokens: list[Token] = []
     before, last_end = ".", 0
     for match in _TOKEN.finditer(text):
@@ -148,7 +148,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
     while at < len(tokens):
         end = _run_end(text, tokens, at)
         if end == at:
-            # An account's name in lower case: "user rkapoor".
+            # The word may be the name of an account: "user rkapoor".
             word = tokens[at].text
             is_account = _cue(tokens, at) in ("user", "username") and word not in COMMON_USERS
             if is_account and word.isalpha() and not (_is_ordinary(word) or _is_known(word)):
@@ -170,7 +170,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
 
 
 def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return the end of the run of capitalised words that begins at token `at`."""
+    """Return the index after the last token of the capitalised words that begin at token `at`."""
     end = at
     while end < len(tokens) and (end == at or not tokens[end].begins):
         word = tokens[end].text
@@ -185,7 +185,7 @@ def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
 
 
 def _cue(tokens: Sequence[Token], at: int) -> str:
-    """Return the word before a name in lower case, without a full stop: "dr" for "Dr."."""
+    """Return the word before a name, in lower case and without a full stop: "dr" for "Dr."."""
     if at > 1 and tokens[at - 1].text == ".":
         return tokens[at - 2].text.lower()
     return tokens[at - 1].text.lower() if at else ""
@@ -205,7 +205,7 @@ def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, s
         if cue in PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in AMBIGUOUS):
             return [(0, last, SOMEONE)]
     if last and words[0].lower().rstrip(".") in PERSON_CUES and not _is_known(words[1]):
-        return [(1, last, SOMEONE)]  # "Dr Okafor", "Ask Bob"
+        return [(1, last, SOMEONE)]  # as in "Dr Okafor" or "Ask Bob"
     spans = _people(words) or _places(words)
     if not spans and after in SAYING and not any(_is_known(w) or _is_ordinary(w) for w in words):
         return [(0, last, SOMEONE)]
@@ -239,16 +239,16 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words in a run that may be names; neighbouring words are joined."""
+    """Return the words in a run that may be names, with neighbouring words joined."""
     words = [_plain(token.text) for token in run]
     if not listed("identifying_names", "terms").isdisjoint((after, *map(str.lower, words))):
-        return []  # "the Strangler Fig pattern", "Conway's Law"
+        return []  # for example "the Strangler Fig pattern"
     if _is_term("".join(words)):
         return []
     unsure: list[list[str]] = []
     before = False
     for i, (token, word) in enumerate(zip(run, words, strict=True)):
-        # A word after a known product's name belongs to that name: "Redis Cluster".
+        # A word after the name of a known product belongs to the name: "Redis Cluster".
         ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
         if token.begins:
             ok = ok or not is_english or _is_ordinary(word)
@@ -267,7 +267,7 @@ def _is_term(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """Return True for a technology, an acronym, or a word spelled like code or an HTTP header."""
+    """Return True if a word is a technology, an acronym, or spelled like code or an HTTP header."""
     if _is_term(word) or word.lower() in _COMMON:
         return True
     if _ACRONYM.fullmatch(word) or not word[:1].isalpha():

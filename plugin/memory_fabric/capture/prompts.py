@@ -1,6 +1,6 @@
-"""Statements and cues in the user's prompts; this module writes nothing to memory. A sentence
-*states* something if it has one of the forms in `stated_forms.txt`. A sentence is *heard* if the
-weights of its cues add up to at least `ENOUGH`; `cues.txt` sets the weights.
+"""Detection of statements in the user's prompts; this module stores nothing. A sentence is *stated*
+if it has one of the forms in `stated_forms.txt`. A sentence is *heard* if the weights of its cues,
+set in `cues.txt`, add up to at least `ENOUGH`.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# The introduction of numbered answers has at most this many words, or contains one of _ANSWERING.
+# The introduction to numbered answers has at most this many words, or a word of _ANSWERING.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
-# Sentences that share at least this part of their content words say nearly the same.
+# Sentences are similar if they share at least this part of their content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words that name nothing, pronouns that refer to another sentence, and nouns that prevent this.
+# Words without content, pronouns for other sentences' nouns, and nouns that make a pronoun clear.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -43,7 +43,7 @@ class Heard(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement to be stored as a record, in the user's own words."""
+    """A statement to store as a record, in the user's own words."""
 
     type: str  # "decision", "constraint", "preference", "note"
     text: str
@@ -51,32 +51,32 @@ class Statement(NamedTuple):
     instead_of: tuple[str, ...] = ()
     scope: str = "team"  # "user" for statements about the person, in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
-    form: str = ""  # the words that match the form, for example "from now on"
+    form: str = ""  # the matching words, such as "from now on"
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the prompt's sentence with the heaviest cues, if heavy enough and without a secret."""
+    """Return the sentence with the heaviest cues; None if too light, or if it contains a secret."""
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
     weighed = [(*_weighed(s.text.lower(), s.question), s.text) for s in _sentences(prompt)]
     best, kind, strongest = max(weighed, key=lambda row: row[0], default=(0.0, "", ""))
     if best < ENOUGH:
         kind, strongest = "choice", _answers(prompt)
-    # A stored prompt contains the marker of a removed secret, not the secret itself.
+    # If the prompt comes from storage, secrets in it are already replaced by markers (REDACTED).
     if not strongest or REDACTED in strongest or without_secrets(strongest) != strongest:
         return None
     return Heard(kind, cut(strongest, MAX_SENTENCE_CHARS))
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return how many earlier prompts say nearly the same as a sentence and have the same cue."""
+    """Return how many earlier prompts contain a similar sentence with the same kind of cue."""
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
         return 0
     count = 0
     for ends in map(typed_ends, earlier):
         lowered = ends.lower()
-        # Splitting a prompt is slow, so only prompts that contain most of the words are split.
+        # Splitting is slow, so only a prompt with most of the words is split into sentences.
         is_near = sum(word in lowered for word in content) >= _SAME_FROM * len(content)
         for said in segments(ends) if is_near else ():
             stems = _content(said.text)
@@ -88,7 +88,7 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
 
 
 def stated(text: str) -> list[Statement]:
-    """Return the explicit statements in order; questions, quotations and pastes are left out."""
+    """Return a text's explicit statements in order, without questions, quotations and pastes."""
     if not may_hear(text):
         return []
     sentences = [(s.text, n == 0) for n, s in enumerate(_sentences(text)) if not s.question]
@@ -97,13 +97,13 @@ def stated(text: str) -> list[Statement]:
 
 
 def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
-    """Return a sentence's statement, by the first form that matches; None if no form matches."""
+    """Return the statement in a sentence by the first form that matches, or None."""
     tried = (stated_as(form, sentence) for form in forms() if is_first or not form.first)
     return next(filter(None, tried), None)
 
 
 def stated_as(form: Form, sentence: str) -> Statement | None:
-    """Return the statement if a sentence matches this form and names its subject; else None."""
+    """Return the statement if a sentence matches this form and has a clear subject, else None."""
     sentence = without_lead_in(sentence.strip())
     if greeting := pattern(_GREETING).match(sentence):
         sentence = sentence[greeting.end() :]
@@ -126,7 +126,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     parts = Parts(clause) if is_named else parts_of(clause, len(form.name))
     clause = parts.what if len(parts.what) >= _SHORTEST_CLAUSE else clause
     over = tuple(name.removesuffix(" entschieden") for name in parts.over)
-    # Names in code keep their case: `Max_uploads` would be another name than `max_uploads`.
+    # A name in code keeps its case, because `Max_uploads` and `max_uploads` are different names.
     is_code = any(sign in clause.partition(" ")[0] for sign in "_./")
     text = clause if is_code else clause[:1].upper() + clause[1:]
     type_ = "constraint" if is_rule else form.type
@@ -134,7 +134,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return a prompt's sentences. List items of a document are left out because they are tasks."""
+    """Return a prompt's sentences, for a long document without list items, which are tasks."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]
@@ -176,7 +176,7 @@ def _is_numbered(line: str) -> bool:
 
 
 def _names_something(said: str, at_least: int) -> bool:
-    """Return True if a text has enough words with content, and is clear without other sentences."""
+    """Return True if a text has enough content words and is clear without other sentences."""
     if any(word in said for word in _DEICTIC):
         return False
     naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS

@@ -17,7 +17,7 @@ from memory_fabric.store.queries.graph import entities_by_key
 from memory_fabric.text import STOPWORDS, cut, name_key, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
-# The types of entities that may stand for X in "project chose X".
+# The types of entities that X can have in "project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
 
 
@@ -32,18 +32,18 @@ def state(
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated deliberately; return the stored record, and True if it is
-    new. Only the records in `instead_of` are closed, if the trust allows it; those that it
-    contradicts (`against`, else they are searched for) remain. An `echo` is no occurrence. `at` is
-    the time of a past statement. The record is None if it was forgotten, is too uncertain, or
-    states only a secret.
+    new. The records `instead_of` are closed, if the trust allows it. Records that it contradicts
+    (`against`; by default, they are searched for) remain. An `echo` does not count as another
+    occurrence. `at` is the time of a past statement. The returned record is None if the statement
+    was forgotten, is too uncertain, or contains only a secret.
     """
     if "[redacted: " in record.what:
-        from memory_fabric.redaction.redact import says_only_secrets  # late: few need it
+        from memory_fabric.redaction.redact import says_only_secrets  # imported if needed
 
         if says_only_secrets(record.what):
             return None, False
     if record.scope in ("global", "user"):
-        from memory_fabric.capture import people  # imported late: not needed for team records
+        from memory_fabric.capture import people  # late: not needed for team records
 
         if record.scope == "global":
             record = people.for_everybody(record, memory)
@@ -83,7 +83,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate that the user confirmed as a record, with its prompt as the quotation."""
+    """Store a candidate that the user confirmed, with the user's prompt as its quotation."""
     text, type_, why = candidate.what, candidate.type, candidate.why
     statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(
@@ -115,13 +115,13 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Return a decision with the relation `project chose X`, where X is what it chooses (BR-11)."""
+    """Return a decision with the relation `project chose X` if it chooses X (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
     things: list[str] = []
     for name in (entity.name for entity in record.entities if entity.type in CHOSEN_TYPES):
-        # A capitalised plain word may be a name; files and variables are never chosen.
+        # Files and variables cannot be chosen, and an unknown capitalised word may name a person.
         is_file = "." in name and not name.endswith(".")
         is_no_thing = is_file or (name.isupper() and "_" in name) or name.lower() in STOPWORDS
         is_written_so = name.islower() or not name.replace(" ", "").isalpha()
@@ -137,5 +137,5 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of the database that stores records of this record's scope."""
+    """Return the kind of database ("user" or "project") for records of this record's scope."""
     return "user" if record.scope in USER_SCOPES or memory.project is None else "project"

@@ -1,4 +1,4 @@
-"""The sentences of a text that state something, without quoted and pasted material. First, this
+"""The sentences of a text, without quoted and pasted material. Before a text is split, this
 plugin's own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs, tables
 and templates are removed, each in one pass without backtracking.
 """
@@ -12,17 +12,17 @@ from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
-# A longer sentence is pasted data, not a statement; later expressions rely on this limit.
+# A longer sentence is pasted data, not a statement. Expressions that parse sentences need a limit.
 MAX_SENTENCE_CHARS = 700
-_WRAPPED_FROM = 55  # a line this long without an end mark was wrapped by an editor
-_WRAPPED_LOWER_FROM = 30  # a shorter line too, if the next is in lower case
-_QUOTED_FROM_WORDS = 9  # longer quotations are other people's text, shorter ones are names
-# The marker with which `redact` replaces private text; the marker is not a statement.
+_WRAPPED_FROM = 55  # an editor wrapped a line of this length without an end mark
+_WRAPPED_LOWER_FROM = 30  # or of this length if the next line is in lower case
+_QUOTED_FROM_WORDS = 9  # long quotations are others' text, shorter ones mostly names
+# The marker by which `redact` replaces private text; it is not part of a statement.
 _PRIVATE = "[redacted: private]"
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
 _PASTE_LEADS = sections("segments")["leads of pastes"]
 _LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
-# A location in a file, as compilers, linters and loggers print it before their message.
+# A location in a file, which compilers, linters and loggers print before their message.
 _PLACE = (
     r"(?:^|\s)(?:-->\s*)?[\w./\\@~-]*\.[a-z]\w{0,9}(?:(?::\d+){1,2}(?:[:,]| -|$)|\(\d+(?:,\d+)?\):)"
 )
@@ -35,7 +35,7 @@ class Sentence(NamedTuple):
 
     text: str
     question: bool = False
-    bullet: bool = False  # a sentence of a list item
+    bullet: bool = False  # from a list item
     heading: str = ""  # the nearest heading in lower case
 
 
@@ -71,7 +71,7 @@ def is_question(sentence: str) -> bool:
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
-    """Return the text without the spans between two markers; an unclosed span runs to the end."""
+    """Return the text without spans between these markers; an unclosed span extends to the end."""
     pieces: list[str] = []
     place = 0
     while (start := text.find(opening, place)) >= 0:
@@ -85,10 +85,10 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """Return the lines; each line that is not prose becomes empty, so that it ends a paragraph."""
+    """Return the lines, with an empty line, which ends a paragraph, for each that is not prose."""
     prose: list[str] = []
     fence, in_trace, in_paste = "", False, False
-    # The lines are a diff, even if its header is missing.
+    # The text may be a diff, even if a diff's header is missing.
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
     spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)
@@ -99,7 +99,7 @@ def _prose_lines(lines: list[str]) -> list[str]:
         line = line[: place.start()] if place else line
         bare = line.strip()
         if fence or bare.startswith(("```", "~~~")):
-            # Only the marker that opened a code block closes it.
+            # A code block is closed only by the marker that opened it.
             is_closed = fence and bare.startswith(fence) and not bare.strip("`~")
             fence = "" if is_closed else fence or bare[:3]
             prose.append("")
@@ -112,9 +112,9 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to a pasted text that one of the last three announces."""
+    """Return True if this line belongs to pasted text, which one of the last lines announces."""
     has_text = bool(line.strip())
-    # The last line that is not blank; at most two blank lines may follow it.
+    # The last non-blank line, followed by at most two blank lines.
     last = next((said.strip().lower() for said in prose[-1:-4:-1] if said.strip()), "")
     if open_already:
         return has_text or not last
@@ -140,7 +140,7 @@ def _is_shown(line: str, bare: str) -> bool:
         return True
     digits = sum(map(str.isdigit, bare[:24]))
     if digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789":
-        return True  # a line that begins with a time
+        return True  # the line begins with a time
     if bare[-1] in "{};" or bare.endswith(("=>", "});", "},", "],", '",')):
         return True
     if bare.startswith(("import ", "from ", "def ", "class ", "const ", "func ", "return ")):
@@ -160,17 +160,17 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
         bare = line.strip()
         title, starts_bullet = _heading(bare), _bullet_length(bare)
         last = open_lines[-1] if open_lines else ","
-        # An editor wrapped the previous line, so this line continues its paragraph.
+        # This line continues the paragraph if an editor wrapped the previous line.
         is_lower = bare[:1].islower() and last[-1] not in ".!?:"
         is_wrapped = len(last) >= (_WRAPPED_LOWER_FROM if is_lower else _WRAPPED_FROM)
         is_wrapped = is_wrapped or last[-1] in ",;(" or last.endswith((" and", " or"))
         if not bare or title or starts_bullet or not is_wrapped:
             text = " ".join(open_lines)
-            text = text[4:] if text[:4].lower() in ("[ ] ", "[x] ") else text  # a check box
+            text = text[4:] if text[:4].lower() in ("[ ] ", "[x] ") else text  # remove a check box
             while (
                 text and text[0] > "\u2190" and not (text[0].isalnum() or text[0] in "「『《【（")
             ):
-                text = text[1:].lstrip()  # remove ticks, crosses, arrows and the like
+                text = text[1:].lstrip()  # remove ticks, crosses and arrows
             text = one_line(text.replace("**", ""))
             open_lines.clear()
             if text:
@@ -206,7 +206,7 @@ def _bullet_length(bare: str) -> int:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences of a block; if all quotation marks are paired, omit long quotations."""
+    """Yield the sentences of a block, without long quotations if all quotation marks are paired."""
     parts = text.replace("“", '"').replace("”", '"').split('"')
     pieces = [parts[0]] if len(parts) % 2 else ['"'.join(parts)]
     for quoted, after in zip(parts[1::2], parts[2::2], strict=False) if len(parts) % 2 else ():
@@ -225,7 +225,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return True if a full stop ends a sentence and is not in an abbreviation, number or pause."""
+    """Return True if a full stop ends a sentence, not an abbreviation, number or pause ("…")."""
     if len(match.group().rstrip("\"')]`*”")) > 1:
         follower = text[match.end() : match.end() + 2].strip()
         return not follower or follower.isupper()

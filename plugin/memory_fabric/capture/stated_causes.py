@@ -1,5 +1,5 @@
 """The assistant's statements about a failure: its cause ("the discount was subtracted twice in
-applyDiscount"), and whether the failure persists. Plans and guesses do not count.
+applyDiscount"), and whether the failure remains. Plans and guesses are ignored.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from memory_fabric.text import STOPWORDS, one_line, words
 
 MAX_READ_CHARS = 16 << 10
 MIN_CAUSE_CHARS, MIN_CJK_CHARS, MAX_CAUSE_CHARS = 15, 8, 240
-# A stated cause has at least this many content words besides phrases such as "the cause was".
+# The minimum number of content words in a cause, apart from phrases such as "the cause was".
 MIN_OWN_WORDS = 2
 MIN_SHARED_CHARS = 4
 _ASKING = ("?", ":", "？", "：")
@@ -27,7 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence that states the cause, if certain: about `about`, or called the cause."""
+    """Return the sentence that certainly states a failure's cause, or ''. `about` is its error."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -46,7 +46,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer reports a remaining failure, False if not; None if it is a plan."""
+    """Return whether an answer reports a remaining failure; None if it announces further work."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True
@@ -66,7 +66,7 @@ def account(said: str) -> str:
 
 
 def sentences_in(said: str) -> Iterator[str]:
-    """Yield the sentences of an answer, each on one line, without markdown around them."""
+    """Yield the sentences of an answer, each on one line and without surrounding markdown."""
     for line in account(said[-MAX_READ_CHARS:]).splitlines():
         if line.lstrip().startswith("|"):
             continue

@@ -1,6 +1,6 @@
 """The record of a text that was stated deliberately: by a command, a tool, a note or a file. A few
 plain words in the text determine its type (BR-7, BR-11, BR-15, BR-16). Its reason and rejected
-alternatives are parsed; nothing else is guessed.
+alternatives are parsed; no other field is guessed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ from memory_fabric.models import GENERALIZABLE_FROM, Entity, Record, record_type
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
-# The confidence of records by their origin: stated deliberately; a note with the user's own words;
-# a plain statement in a prompt; the assistant's own note; a candidate. Records are stored from a
-# confidence of 0.5, added to MEMORY.md from 0.7, and generalizable from 0.8.
+# The confidence of records by origin: a deliberate statement; a note with the user's own words; a
+# plain statement in a prompt; the assistant's own note; a candidate. Records are stored from a
+# confidence of 0.5, shown in MEMORY.md from 0.7, and generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
-# The confidence of records that hooks derive from events: incidents and summaries of sessions.
+# The confidence of records that hooks derive from events: fixes and session summaries.
 BASE = 0.5
-# A stated reason raises the confidence by this step, but not up to the next class.
+# A reason raises the confidence by REASON_STEP, but keeps LEAST_DISTANCE from the next class.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# The first marker in the text decides; at the same position, the first type in this list.
+# The first type word in the text decides; of two at the same position, the earlier in this list.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
-# What failed is named before the verb: "Offset pagination caused timeouts".
+# The thing that failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
     r"(?:(?:we (?:tried|used)|using|trying|the|a|an|our) )*(?P<name>\w[\w-]*(?: \w[\w-]*){0,4}?) "
     r"(?:(?:has|have|had|always|never|just|only|also|often) )*"
@@ -34,7 +34,7 @@ _FAILED = (
 
 
 def with_reason(of_class: float, has_reason: bool) -> float:
-    """Return the confidence for a class of records, slightly higher if the record has a reason."""
+    """Return the confidence for a class of records, slightly higher for records with a reason."""
     above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
     most = min(above) - LEAST_DISTANCE if above else 1.0
     return round(min(of_class + REASON_STEP * has_reason, most), 2)
@@ -51,7 +51,7 @@ def statement(
 ) -> Record:
     """Return the record of a text, without id and provenance. Arguments override what the text
     says. `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key` of
-    existing entities to their names. `base` is the confidence of a record without a reason.
+    existing entities to their names. `base` is the confidence if the record has no reason.
     """
     reason, over = reason_and_alternatives(text)
     why = why or reason
@@ -69,7 +69,7 @@ def statement(
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Add an antipattern for what failed, or turn the existing pattern into one (BR-15)."""
+    """Add an antipattern for the thing that failed, or convert its entity to one (BR-15)."""
     match = pattern(_FAILED).match(text)
     spoken = match["name"].lower().split() if match else []
     name = "-".join(word for word in spoken if word not in STOPWORDS)
@@ -82,7 +82,7 @@ def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, 
 
 
 def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
-    """Return the type of record that the words of a text indicate; `note` if they indicate none."""
+    """Return the record type that a text's words indicate; `note` if they indicate none."""
     clause = without_reason(text).strip()
     if clause.endswith(("?", "？")):
         return "question"

@@ -1,5 +1,5 @@
-"""The error boundary around each sentence: an error in one sentence does not stop the others.
-Failures are counted; the log shows the location in the code, never the sentence.
+"""The error boundary around each sentence: an error in one sentence does not affect other
+sentences. Failures are counted. The log contains the location in the code, never the sentence.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
-# Errors caught while parsing a sentence. Store, deadline and system errors are not caught.
+# Errors that are caught while a sentence is parsed; store, deadline and system errors are not.
 FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -17,14 +17,14 @@ MAX_PLACES = 3
 
 
 class Unread:
-    """The number of `sentences` that could not be parsed, and the `places` in code that failed."""
+    """Counts the `sentences` that could not be parsed; `places` are the failed lines of code."""
 
     def __init__(self) -> None:
         self.sentences = 0
         self.places: dict[str, None] = {}
 
     def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
-        """Return the result of `work(*given)`; if it raises, count that and return `default`."""
+        """Return the result of `work(*given)`; if that fails, count this and return `default`."""
         try:
             return work(*given)
         except FAULTS as error:
@@ -39,7 +39,7 @@ class Unread:
         return instead
 
     def report(self, memory: Memory) -> None:
-        """Log how many sentences could not be parsed, and count them in the database."""
+        """Log how many sentences could not be parsed, and add this to the database's count."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
             from memory_fabric.store.queries import counts  # imported late: only after a failure
