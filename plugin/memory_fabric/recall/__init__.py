@@ -1,1 +1,1 @@
-"""Recall: from a question to ranked memories, and selection of the memories that hooks inject."""
+"""Recall: ranking of memories for a question, and selection of the memories that hooks inject."""

@@ -1,6 +1,6 @@
 """The domain of a memory, and the isolation of agents in their own domain. The domain is the first
-of these that exists: the specified domain; the one that config.toml sets for the agent type, or for
-the folder; the one derived from the agent type's name; `general`.
+of these that exists: the domain specified by the caller; the domain set in config.toml for the
+agent type, or for the folder; the domain derived from the agent type's name; `general`.
 """
 
 import os
@@ -17,15 +17,15 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
-SESSION = "session"  # the domain of ingested texts for which no domain is specified
-# SEARCHERS are the client's own agents for reading and setup. GENERIC_AGENTS have no own domain.
+SESSION = "session"  # the default domain of ingested texts
+# Agents of the client: SEARCHERS only read or set things up; GENERIC_AGENTS have no own domain.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 GENERIC_AGENTS = SEARCHERS | {"general-purpose", "claude", "fork"}
 GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """A caller's domain. `stated`: config.toml sets it for the agent type, or isolates it."""
+    """A caller's domain. `stated`: config.toml specifies it for the agent type, or isolates it."""
 
     name: str = GENERAL
     stated: bool = False
@@ -33,14 +33,14 @@ class AgentDomain(NamedTuple):
 
 
 def stated_name(stated: str) -> str:
-    """Return a domain's specified name in normal form, after redacting secrets in the name."""
+    """Return a specified domain name in normal form, with secrets redacted."""
     return domain_name(without_secrets(stated))
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in the folder `place`, by default the session's folder. An
-    isolated agent type has priority. Otherwise, if the folder's domain is isolated, it applies to
-    every agent in the folder, whatever domain config.toml sets for the agent's type.
+    """Return the domain of an agent type in the folder `place`, by default the session's folder.
+    The domain of an isolated agent type has priority. Otherwise, the folder's domain, if it is
+    isolated, applies to every agent in the folder, whatever config.toml sets for the agent type.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -62,14 +62,14 @@ def isolates(settings: Settings) -> bool:
 
 
 def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
-    """Return the memory that a domain may read; for an isolated domain, only its own memories."""
+    """Return the memory that a domain may read: an isolated domain reads only its own memories."""
     return _within(memory, domain.name) if domain.isolated else memory
 
 
 def visible_to_process(memory: Memory) -> Memory:
-    """Return the memory that a process without an agent may read. If MEMORY_FABRIC_DOMAIN is an
-    isolated domain, only that domain is visible; without the variable, the process is the user's
-    and sees everything. Raises StoreUnavailable if it is unknown which domains are isolated.
+    """Return the memory that a process outside an agent may read. If MEMORY_FABRIC_DOMAIN is an
+    isolated domain, only that domain is visible. Without the variable, the process belongs to the
+    user and sees everything. Raises StoreUnavailable if it is unknown which domains are isolated.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -78,7 +78,7 @@ def visible_to_process(memory: Memory) -> Memory:
 
 
 def domain_of_agent(agent_type: str) -> str:
-    """Return the domain derived from an agent type's name: `code_reviewer` for `code-reviewer`."""
+    """Return the domain named after an agent type: `code_reviewer` for `code-reviewer`."""
     name = agent_type.rsplit(":", 1)[-1].strip().lower()
     if not name or name in GENERIC_AGENTS:
         return GENERAL
@@ -86,13 +86,13 @@ def domain_of_agent(agent_type: str) -> str:
 
 
 def plain_name(agent_type: str) -> str:
-    """Return an agent type in lower case with hyphens between words, without its plugin's name."""
+    """Return an agent type in lower case, hyphenated, and without the prefix of its plugin."""
     name = composed(agent_type.rstrip(":").rsplit(":", 1)[-1]).casefold()
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
 def stated_for(agent_type: str, stated: Mapping[str, str]) -> str | None:
-    """Return config.toml's value for this agent type: for its full name, else its plain name."""
+    """Return config.toml's value for an agent type, by its full name or else by its plain name."""
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
@@ -103,7 +103,7 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # The path may be a symbolic link that leads out of the worktree in which the session started.
+    # `place` may be a symbolic link that leads out of the worktree in which the session started.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():
@@ -139,7 +139,7 @@ class Named(NamedTuple):
 
 
 def named(text: str, memory: Memory) -> Named | None:
-    """Return the known domain that a question mentions; None for no domain or several domains."""
+    """Return the known domain that a question mentions; None if it mentions none, or several."""
     if WORD not in text.lower() or len(text) > MAX_CHARS:
         return None
     places: dict[str, tuple[int, int]] = {}
@@ -155,7 +155,7 @@ def named(text: str, memory: Memory) -> Named | None:
 
 
 def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
-    """Yield names next to the word "domain", each with the start and end of the mention."""
+    """Yield each name next to the word "domain", with the start and the end of the mention."""
     # Quoted text is replaced by spaces, so that it is ignored and offsets remain valid.
     bare = pattern(_QUOTED).sub(lambda match: " " * len(match[0]), text)
     tokens = [(m[0], m.start(), m.end()) for m in pattern(_TOKENS).finditer(bare)]
@@ -186,7 +186,7 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `NAME domain`, or `domain NAME` with `behind`, refers to a domain."""
+    """Return True if the words `NAME domain` (with `behind`: `domain NAME`) refer to a domain."""
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     idioms = listed("questions", "idioms of domains")
     if whole in idioms or WORD in name or not all(word[0].isalnum() for word in name):
@@ -204,7 +204,7 @@ def _is_mention(
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:
-    """Return the offset at which a mention begins, including words such as "in the"."""
+    """Return the offset at which a mention begins, including preceding words such as "in the"."""
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]

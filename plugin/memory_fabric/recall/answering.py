@@ -1,4 +1,4 @@
-"""The last stages of an answer: fold turns, move settled memories up, cut off, score sessions."""
+"""The last stages of an answer: merge turns, move settled memories up, cut off, score sessions."""
 
 import math
 from collections import Counter
@@ -16,13 +16,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn states a record of at least LEAST_WORDS words if it has the share STATED_SHARE of these
-# words. A turn longer than MAX_TURN_CHARS makes other statements, too, and is not merged.
+# A turn states a record of at least LEAST_WORDS words if it contains STATED_SHARE of them. A turn
+# longer than MAX_TURN_CHARS is not merged, because it makes other statements, too.
 STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Merge turns into the record that they state, which takes the first turn's position."""
+    """Merge turns into the record that they state, and move it to the first turn's position."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -44,20 +44,20 @@ def folded(hits: Sequence[Hit]) -> list[Hit]:
 Vector = dict[str, float]
 # A single sentence with fewer content words is a question, not a message in a conversation.
 LEAST_CONCEPTS = 16
-# A shorter word before a full stop is probably an abbreviation (`Dr.`) and ends no sentence.
+# A shorter word before a full stop is probably an abbreviation (`Dr.`), not the end of a sentence.
 LEAST_LAST_WORD = 5
-# Maximum numbers of sessions to read, of sessions that give candidates, and of turns of each.
+# The maximum numbers of sessions to read, of sessions that add candidates, and of turns of each.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of the similarity to the best sessions, the number of best sessions, and the number of
-# words that describe the best sessions together, and each session.
+# The weight of the similarity to the best sessions, the number of best sessions, and the numbers of
+# words that describe all best sessions together, and each single session.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
-# The additional weight of the newest session, and the number of sessions over which it declines.
+# The extra weight of the newest session, and the number of sessions over which it decreases.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
 class Continued(NamedTuple):
-    """Scores (0-1) of sessions by id, turns of the best sessions, and failures of stores."""
+    """The scores (0-1) of sessions by id, turns of the best sessions, and errors of databases."""
 
     scores: Mapping[str, float] = {}
     candidates: tuple[Candidate, ...] = ()
@@ -65,7 +65,7 @@ class Continued(NamedTuple):
 
 
 def is_message(query: Query) -> bool:
-    """Return True if a query is a message in a conversation: several sentences, or many words."""
+    """Return True if a query is a message in a conversation: several sentences or many words."""
     ends_a_sentence = any(
         word[-1] in "!?。！？" or (word[-1] == "." and len(word) >= LEAST_LAST_WORD)
         for word in query.asked.split()[:-1]
@@ -74,7 +74,7 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Score the sessions a message may continue, and find their turns. Raises DeadlinePassed."""
+    """Score the sessions that a message may continue; find their turns. Raises DeadlinePassed."""
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
@@ -101,7 +101,7 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
-    """Return each session's score, 1 for the best one. `texts` are ordered by time."""
+    """Return the score of each session's text, 1 for the best. `texts` are ordered by time."""
     counts = {
         session: Counter(stem(word) for word in words(text) if word not in STOPWORDS)
         for session, text in texts.items()
@@ -129,7 +129,7 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return each session's cosine similarity to the best few sessions, based on rarer words."""
+    """Return each session's cosine similarity to the few best sessions, by their rarer words."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -148,7 +148,7 @@ def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) 
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
-    """Return a unit vector (word to weight) of the `most` words with the greatest weights."""
+    """Return a unit vector, word to weight, of the `most` heaviest words."""
     heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
     return {word: weight / length for word, weight in heavy}
@@ -159,14 +159,14 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# If a hit covers WHOLE of the question's weight, all other hits must cover MUCH of it.
+# If the first hit covers WHOLE of the question's weight, the others must cover MUCH of it.
 WHOLE, MUCH = 0.95, 0.4
-# The words that the first hit must match: every hit on the same subject matches a single word.
+# The first hit must match this many words, because any hit on the subject may match one.
 CUT_OFF_LEAST_WORDS = 2
 
 
 def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Drop unrelated hits if the first hit is a record that fully answers the question."""
+    """Drop unrelated hits if the first hit is a record that completely answers the question."""
     first = hits[0] if hits else None
     if first is None or first.source != "records" or query.traverse:
         return list(hits)
@@ -177,8 +177,8 @@ def cut_off(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 _EMPTY = WEAK | STOPWORDS
-MAX_EMPTY_CHARS = 80  # a text with more characters is assumed to say something
-# The maximum number of words of a short command without content: "undo", "push it".
+MAX_EMPTY_CHARS = 80  # longer texts are assumed to have content
+# The maximum length, in words, of a short command without content: "undo", "push it".
 MAX_ERRAND_WORDS = 2
 _ASKING = ("?", "？")
 
@@ -186,7 +186,7 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns that say nothing, and the user's questions that add nothing to this question."""
+    """Drop turns without content, and the user's questions that add nothing to this question."""
     if query.phrases:
         return list(candidates)
     asked: set[str] = set()
@@ -202,7 +202,7 @@ def without_empty_turns(
         if is_users_question and (is_here or asked.issuperset(turn_stems)):
             continue
         if is_turn and len(text) <= MAX_EMPTY_CHARS:
-            # A turn that follows a question may answer it, even with one word.
+            # Even a turn of one word may answer the question before it.
             is_answer = candidate.before.rstrip().endswith(_ASKING)
             is_short = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS
             is_errand = is_short and not is_answer and asked.isdisjoint(turn_stems)
@@ -213,13 +213,13 @@ def without_empty_turns(
 
 
 def says_something(text: str) -> bool:
-    """Return True if a text has other words than assents and words common to all conversations."""
+    """Return True if a text has a word that is not an assent or common to all conversations."""
     assents = listed("questions", "assents")
     return any(word not in assents and word not in _EMPTY for word in words(text))
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to each hit: the time, or '', of each of its `graph_relations`."""
+    """Add `relation_timestamps` to each hit: a time, or '', for each of its `graph_relations`."""
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
         try:
@@ -234,20 +234,20 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
 
 # The share of the question's weight that a memory must cover to be moved up as settled.
 SETTLED_FIRST_MUCH = 0.4
-MOST_SETTLED = 10  # the maximum number of settled memories that are added after the first hits
-# The maximum number of turns that are ordered by speaker. The other speaker is an assistant, not a
-# person, if the mean answer has LONG_CHARS and is LONGER times as long as the mean prompt.
+MOST_SETTLED = 10  # the maximum number of settled hits added after the first hits
+# MOST_TURNS turns are ordered by speaker, if the other speaker is an assistant and not a person.
+# Then the mean answer has LONG_CHARS characters and is LONGER times as long as the mean prompt.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and later settled ones that turns have pushed down."""
+    """Return the first `most` hits, and settled hits that turns have pushed further down."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Move settled hits up: before the user's statements that cover no more of the question, and
+    """Move settled hits up: before user statements that cover at most as much of the question, and
     before questions and proposals that cover at most twice as much. A moved hit gets the score of
     its new position.
     """
@@ -271,7 +271,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Put the user's statements before the assistant's turns that match at most twice as well."""
+    """Move the user's statements before assistant turns that match at most twice as well."""
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
     for turn in (hits[place] for place in places):
@@ -293,7 +293,7 @@ def _is_users(turn: Hit) -> bool:
 
 
 def _is_settled(hit: Hit) -> bool:
-    """Return True for a current, trusted statement that covers enough of the question's weight."""
+    """Return True if a hit is a current, trusted statement that covers enough of the question."""
     if hit.source not in ("records", "graph") or coverage(hit) < SETTLED_FIRST_MUCH or _asks(hit):
         return False
     is_edge = hit.metadata.get("entityType") == "relation"
@@ -301,7 +301,7 @@ def _is_settled(hit: Hit) -> bool:
 
 
 def _asks(hit: Hit) -> bool:
-    """Return True for an open question, or a text that consists of a single question."""
+    """Return True if a hit is an open question, or if its text is a single question."""
     text = hit.text.strip()
     ends = (". ", "! ", "\n", "。")
     is_question = text.endswith(_ASKING) and not any(end in text for end in ends)

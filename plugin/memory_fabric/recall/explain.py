@@ -1,4 +1,4 @@
-"""Answers as JSON, and explanations: the parts of scores, and reasons why hits are not injected."""
+"""Answers as JSON, and explanations: the parts of scores, and why hits are not injected."""
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -14,35 +14,35 @@ from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.redaction import redact
 from memory_fabric.store.conversations import sessions
 
-# The verdict on a hit that a prompt would inject. The viewer's page looks for this text.
+# The verdict on a hit that a prompt would inject. The viewer's page searches for this text.
 GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or beyond the number of hits"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
 NOTHING_ABOVE = "nothing remembered shares enough with it"
 NOTHING_FOUND = "nothing remembered holds any of its words"
-# Metadata that only the recall stages use.
+# Metadata that only stages of recall use.
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body", "stated_at"))
 
 
 class Explanation(NamedTuple):
-    """An answer with the parts of its scores, and what a prompt with the same text would inject."""
+    """An answer with the parts of its scores, and what a prompt of the same text would inject."""
 
     answer: Answer
-    verdicts: Mapping[str, str] = {}  # by a hit's id: why a prompt would not inject the hit, or ''
-    silence: str = ""  # why a prompt would inject nothing at all
-    words: tuple[tuple[str, float], ...] = ()  # searched for, each with its strength
+    verdicts: Mapping[str, str] = {}  # by hit id: why a prompt would not inject it, or ''
+    silence: str = ""  # why a prompt would inject no hit at all
+    words: tuple[tuple[str, float], ...] = ()  # the words searched for, with their strengths
 
 
 def explain(
     fabric: Fabric, text: str, *, session: str = "", known: Known | None = None, **question: Any
 ) -> Explanation:
-    """Answer a question and explain the answer. `question` contains further arguments of
-    Fabric.recall; `known` are the memories in the session's context. Raises DeadlinePassed.
+    """Answer a question, and explain the answer. `question` has more arguments of Fabric.recall;
+    `known` describes memories that the session has already. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    # Hooks rank without the semantic model, and filter only by a domain that the prompt names.
+    # Like a hook, rank without the semantic model, and filter only by a domain named in the prompt.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     query = hooks.query_of_prompt(text)
     if inject.is_silent(query):
@@ -63,7 +63,7 @@ def explain(
 
 
 def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
-    """Explain an answer for the current session. Raises DeadlinePassed, StoreUnavailable."""
+    """Answer and explain for the current session. Raises DeadlinePassed, StoreUnavailable."""
     memory = fabric.memory
     session = memory.settings.session
     told_ids: Container[str] = frozenset()
@@ -77,7 +77,7 @@ def explain_here(fabric: Fabric, text: str, **question: Any) -> Explanation:
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:
-    """Return the answer as a JSON object that includes the explanation."""
+    """Return an explained answer as a JSON object, including the explanation."""
     answer = answer_as_json(explained.answer)
     results = [
         {**result, "prompt": explained.verdicts.get(hit.id, "") or GIVEN}
@@ -88,7 +88,7 @@ def as_json(explained: Explanation) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the answer as a JSON object (BR-6) without secrets, with failures, paths and notes."""
+    """Return an answer as a JSON object (BR-6), without secrets, with failures, paths and notes."""
     redacted: dict[str, str] = {}
     fields: dict[str, Any] = {
         "query": answer.query.text,

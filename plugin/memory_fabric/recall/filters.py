@@ -1,6 +1,6 @@
 """Filters of a question: parsed from its text or from an object, combined, and described in words.
-A result must match each field's filter, that is, one of the values of the field. If a field is
-filtered both in the question and separately, a result must match both.
+A result must match the filter of each field, that is, one of its values. If a field is filtered
+both in the question and separately, a result must match both filters.
 """
 
 import re
@@ -26,31 +26,31 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
-# What each filter accepts, as shown in the notes on invalid filters.
+# The values that each filter accepts, worded for notes on invalid filters.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",
     "scope": f"takes {', '.join(SCOPES)}",
     "depth": "takes 1, 2 or 3",
     **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
 }
-MAX_TYPED_CHARS = 80  # a longer name in a question is probably pasted data
+MAX_TYPED_CHARS = 80  # a longer name in a question is probably pasted text
 _TOO_LONG = f"takes names of at most {MAX_TYPED_CHARS} characters"
 TIMES = ("since", "before")
 KEYS = (*FILTER_FIELDS, *TIMES)  # the names of filters that a caller may set (BR-19)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
-# The name of each field in an answer: domains are called `expert_domain`.
+# The name of each filter field in an answer; for domains, `expert_domain`.
 NAMES = {field: name for name, field in FILTER_FIELDS.items()}
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
-    """Return the text without filters, the filters, the depth, and notes on invalid filters."""
+    """Return the text without its filters, the filters, the depth, and notes on invalid filters."""
     tokens_left: list[str] = []
     unread: list[str] = []
     by_field: dict[str, list[str]] = {}
     scopes: list[str] = []
-    # A quoted value may contain spaces, but only right after a filter's colon or comma.
+    # A quoted value may contain spaces, but must directly follow the filter's colon or a comma.
     names, value = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
     pattern = rf"(?<!\S)(?:{names}):{value}(?:,{value})*,?(?!\S)|\S+"
     for token in re.findall(pattern, text, re.IGNORECASE):
@@ -86,7 +86,7 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
-    # Splitting at quotation marks puts quoted values, which may contain commas, at odd positions.
+    # After this split, quoted values, which may contain commas, have odd indices.
     parts = value.split('"')
     values = [p for i, text in enumerate(parts) for p in ([text] if i % 2 else text.split(","))]
     values = [part.strip() for part in values if part.strip()]
@@ -96,14 +96,14 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
 
 
 def time_of(name: str, value: str, now: str) -> str:
-    """Return the time that the value of `since`, `before` or `as_of` means; '' if it is invalid."""
+    """Return the time given as the value of `since`, `before` or `as_of`; '' if it is invalid."""
     if not value or len(value) > MAX_TYPED_CHARS:
         return ""
     return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
 
 
 def closed_values(name: str, values: Iterable[str]) -> list[str]:
-    """Return types or scopes in canonical spelling, or [] if one of the values is unknown."""
+    """Return types or scopes in canonical spelling; [] if any of the values is unknown."""
     lowered = [value.lower() for value in values]
     allowed: Container[str] = SCOPES
     if name == "type":
@@ -114,9 +114,9 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
-    """Parse filters from an object that maps each name to one text or to a list of alternatives.
-    `field` is the name that the caller gives the object, `--` for options, '' for separate fields.
-    Raises BadInput with the name of the invalid key.
+    """Parse filters from an object that maps each filter's name to a text or to a list of
+    alternatives. `field` is what the caller calls the object: `--` for options, '' for separate
+    fields. Raises BadInput with the name of the invalid key.
     """
     fields: dict[str, list[str]] = {}
     by_field: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
-    """Combine two filters; also return the fields in which they exclude each other."""
+    """Combine two filters; also return, as texts, the fields in which they exclude each other."""
     whole: dict[str, Any] = {}
     against: list[str] = []
     for field, name in NAMES.items():
@@ -157,13 +157,13 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
 
 
 def domains_of(filters: Filters) -> tuple[str, ...]:
-    """Return the names under which the domains may be stored: as typed, and in normal form."""
+    """Return the names under which the domains may be stored: as typed and in normal form."""
     names = (name for typed in filters.domains for name in (typed, domain_name(typed)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return the filters for queries: projects case-folded, '' for this project, no domains."""
+    """Return filters for SQL queries: case-folded projects ('' for this project), no domains."""
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
     untagged = [""] if own and own in names else []
@@ -171,14 +171,14 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 
 def as_object(filters: Filters) -> dict[str, Any]:
-    """Return the filters that are set, except `as_of`, as an object for JSON."""
+    """Return the filters that are set, except `as_of`, as a JSON object."""
     pairs: list[tuple[str, Any]] = [(n, list(getattr(filters, f))) for f, n in NAMES.items()]
     pairs += [(name, getattr(filters, name)) for name in TIMES]
     return {name: value for name, value in pairs if value}
 
 
 def described(filters: Filters) -> str:
-    """Return the filters as text, `expert_domain=code_reviewer, type=decision or note`, or ''."""
+    """Return the filters as a text like `expert_domain=code_reviewer, type=decision or note`."""
     parts = as_object(filters).items()
     return ", ".join(f"{k}={v if isinstance(v, str) else _listed(v)}" for k, v in parts)
 

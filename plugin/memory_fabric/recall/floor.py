@@ -1,6 +1,6 @@
-"""The relevance floor: the test that a memory is certainly relevant to a prompt, before injection.
-The floor is absolute. It counts the rare words that a memory shares with the prompt and never
-compares memories with each other, so nothing is injected if the store has no answer.
+"""The relevance floor: before injection, the test that a memory is certainly relevant to a prompt.
+The floor is absolute: it counts the rare words that a memory shares with the prompt, and never
+compares memories with each other. Thus nothing is injected if the store has no answer.
 """
 
 from collections import Counter
@@ -15,36 +15,36 @@ from memory_fabric.recall.parse import parse, split
 from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
-RARE = "rare"  # the metadata key for the words of the prompt that occur in few memories
-# A word is rare if at most this many memories have it. A memory rarely has two by chance.
+RARE = "rare"  # the metadata key for words of the prompt that few memories contain
+# At most this many memories contain a rare word. A memory seldom contains two of them by chance.
 FEW_ROWS = 4
-# A concept with at least this strength is a topic; weaker concepts are words for actions.
+# A concept with at least this strength is a topic; weaker concepts are mostly actions.
 SPECIFIC = 1.0
-# A relevant memory shares two rare words with the prompt. Of a prompt with many topics it must
-# share a third topic, because some memory has any two of them. Of a prompt with one or two topics
-# it need share no more than these.
+# A relevant memory shares RARE_SHARED rare words with the prompt. If the prompt has MANY_TOPICS,
+# the memory must share SHARED_OF_MANY topics, because some memory contains any two. If the prompt
+# has at most FEW_TOPICS, sharing these is enough.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The minimum share of a memory's words in the prompt; the share of weight that counts as most.
+# The minimum share of a memory's words that the prompt contains, and the share that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request with this share of a memory's words (at least LONG_MEMORY) merely repeats it.
+# A request that contains this share of a memory's words, of LONG_MEMORY or more, only repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# The minimum share of the prompt's weight that a memory covers, by number of shared rare words.
+# By number of shared rare words, the minimum share of the prompt's weight that a memory covers.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
-# A memory with this share of its words in the prompt is relevant to a prompt of any length.
+# A memory is relevant to a prompt of any length if the prompt contains this share of its words.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
-# A prompt with an unknown proper name is mostly about its bearer, so many words must be shared.
+# A prompt with an unknown proper name is mostly about its bearer, so more words must be shared.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# The required shares are multiplied by this if the only rare word names the memory's entity.
+# The required shares are multiplied by this if the only rare word is the name of an entity.
 NAMED_EASE = 0.4
-# Types of records about failures and their fixes. For a prompt that reports no trouble, the
-# required shares of such records are multiplied by WITHOUT_TROUBLE.
+# Types of records about failures and their fixes. If the prompt reports no trouble, the required
+# shares of these records are multiplied by WITHOUT_TROUBLE.
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
-# A single shared word suffices only if the sentence or the memory has at most this many words.
+# If neither the sentence nor the memory is this short (in words), one shared word is not enough.
 FEW_WORDS = 12
-# The maximum number of sentences of a prompt against which memories are tested.
+# The maximum number of a prompt's sentences that are compared with memories.
 MAX_PARTS = 6
 DAYS = frozenset((*times.MONTHS, *times.WEEKDAYS))
 _NO_CONTENT = STOPWORDS | concepts.WEAK | FUNCTION_WORDS
@@ -56,8 +56,8 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 class Floor:
     """The floor for one prompt; a memory must be about the prompt or about one of its sentences.
-    With `talk`, the prompt asks for earlier conversations. With `is_paste`, the prompt is pasted
-    text, for which only a fix of the failure in it is injected.
+    `talk`: the prompt asks for earlier conversations. `is_paste`: the prompt is pasted text, for
+    which only a fix of the failure in the text is injected.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        # If the prompt has a request next to log lines, only the request is divided into sentences.
+        # Of a prompt with a request next to log lines, only the request is split into sentences.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
         several = sentences if is_part or len(sentences) > 1 else ()
@@ -84,7 +84,7 @@ class Floor:
         self._counts = Counter(word for some in self._stems.values() for word in some)
 
     def lacks(self, hit: Hit) -> str:
-        """Return why a memory fits neither a short prompt nor the sentence nearest to it, or ''."""
+        """Return why a memory fits neither the prompt nor its nearest sentence; '' if it fits."""
         lacking = NOTHING_RARE if self._whole is None else self._whole.lacks(hit)
         # Find the sentence that shares the most and rarest words with the memory.
         nearest, most = "", 0.0
@@ -100,7 +100,7 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _part(self, text: str) -> tuple["Part", Mapping[str, Hit]]:
-        """Return a sentence's requirements, and the hits by id, with their coverage of it."""
+        """Return a sentence's requirements, and by id the hits with their coverage of it."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
             # Ignore the words with which the prompt asks for earlier conversations.
@@ -125,7 +125,7 @@ class Floor:
 
 
 class Part:
-    """The requirements that a sentence of a prompt, or the whole prompt, sets for memories."""
+    """The requirements on memories by one sentence of a prompt, or by the whole prompt."""
 
     def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
@@ -137,7 +137,7 @@ class Part:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
-        # Nouns whose number in the prompt is also in a hit: hits with other numbers are not meant.
+        # Nouns with a number that the prompt and a hit share; hits with other numbers are excluded.
         marks = {t for t in query.terms if t.isdigit() or (len(t) == 1 and t.isascii())}
         numbered = _numbered(words(query.asked), marks)
         current = [hit for hit in hits if numbered and not hit.metadata.get("over")]
@@ -152,10 +152,10 @@ class Part:
         self.topic_words = frozenset(c.text for c in wanted if self.strengths[c.text] >= SPECIFIC)
 
     def lacks(self, hit: Hit) -> str:
-        """Return the reason why a memory is below the floor, or '' if it is not."""
+        """Return the reason why a memory is below the floor; '' if it reaches the floor."""
         shared = self.topics_in(hit)
         is_turn = hit.source == "episodes"
-        # A memory that covers most of the prompt is relevant, even if its words are not rare.
+        # A memory that covers most of the prompt is relevant even without rare words.
         is_most = coverage(hit) >= MOST and len(shared) >= RARE_SHARED
         rare_words = shared if is_turn or is_most else hit.metadata.get(RARE, shared)
         rare = shared.intersection(rare_words)
@@ -173,7 +173,7 @@ class Part:
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
             return "holds no answer of the kind that is asked for"
-        # The stems of the memory's content words.
+        # Collect the stems of the memory's content words.
         parts = [part for word in words(hit.text) for part in cjk_pairs(word) or (word,)]
         own = frozenset(stem(word) for word in parts if word not in _NO_CONTENT)
         share = len(own & self.stems) / len(own) if own else 0.0
@@ -184,9 +184,9 @@ class Part:
         needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
         is_about = len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
         is_about = is_about and len(shared) >= needed
-        # In scripts without spaces, half of the character pairs are not within one word.
+        # In scripts without spaces, half of the character pairs cross the border between two words.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement may have been found by the words of the memory that it replaced.
+        # A replacement may have been found by words of the memory that it replaces.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -200,20 +200,20 @@ class Part:
         return unknown if is_stranger else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the prompt's topics that a memory contains, except the name of its project."""
+        """Return the prompt's topics that a memory contains, without its project's name."""
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
         return self.topic_words.intersection(matched).difference(name)
 
     def _is_named(self, name: str) -> bool:
-        """Return True if the prompt contains an entity's name, or one word of it (`pagination`)."""
+        """Return True if the prompt contains an entity's name, or a specific word of the name."""
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
-    """Return the words of the prompt that occur in at most FEW_ROWS of these memories."""
+    """Return the words of the prompt that match at most FEW_ROWS of these memories."""
     counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 
@@ -224,7 +224,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Map nouns to the numbers or letters before ("7 minutes") or after them ("ticket 7")."""
+    """Map nouns to the numbers or letters before them ("7 minutes") or after them ("ticket 7")."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:
@@ -237,7 +237,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Return True if the prompt has proper names (`Caroline`) and no hit contains one of them."""
+    """Return True if the prompt has a proper name (`Caroline`) and no hit contains such a name."""
     names = [h for h in query.entity_hints if len(h) > 2 and h.istitle() and h.isalpha()]
     names = [name for name in names if name.lower() not in DAYS]
     if not names:

@@ -1,6 +1,6 @@
 """Selection of memories for a subagent: first for its task, then for its kind (BR-14). When a
-subagent starts, it is unknown which of several open tasks is its own (decision 0015). Therefore
-memories for all open tasks are selected in turns, best first, within one budget.
+subagent starts, it is unknown which of several open tasks belongs to it (decision 0015). Therefore
+memories are selected for all open tasks in turn, best first, within one budget.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,21 +26,21 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line
 
 Ask = Callable[[str], list[Hit]]
 MAX_HITS = 6
-# Limits for an agent that only searches for files; it gets few hits, and only strong ones.
+# Limits for an agent that only searches for files: it receives few hits, and only strong ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
-# The maximum number of open tasks that are searched for: more would leave each too little space.
+# The maximum number of open tasks to search for; with more, each would get too little space.
 MAX_TASKS = 8
-# If a task's text has this many hits, its description is not searched for.
+# If a task's text yields this many hits, its description is not searched for.
 ENOUGH = 2
-# In a shorter line, hardly any text would remain besides the marks.
+# A shorter line would have hardly any text besides its labels.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# Types of records to select for an agent's kind. HOLDING types are valid until changed.
+# Types of records that are selected for a kind of agents. HOLDING types are valid until changed.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# Only this many of the newest matches and rows are read for a kind; tasks find older records.
+# Limits of the newest matches and rows that are read for a kind; older records are found by task.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -53,9 +53,9 @@ def for_agent(
     now: str,
     **known: Unpack[inject.Known],
 ) -> tuple[list[Hit], int]:
-    """Return the hits for a starting agent, shortened to fit its budget, and the budget in
-    characters. One of `tasks` may be the agent's own. `ask` returns the hits for a text that are
-    above the floor, best first.
+    """Return the hits for a starting agent, shortened to its budget, and the budget in characters.
+    `tasks` are the open tasks, one of which may be the agent's own. `ask` returns the hits for a
+    text that are above the floor, best first.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -71,7 +71,7 @@ def for_agent(
         of_that_kind: list[Hit] = []
         try:
             of_that_kind = of_kind(kind, memory)
-        except FabricError as error:  # the tasks' hits suffice
+        except FabricError as error:  # use only the tasks' hits
             if not chosen:
                 raise
             memory.fail(f"kind {kind.name}: {error}")
@@ -87,7 +87,7 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return each task's hits, best first, until the deadline; only strong ones with `searches`."""
+    """Return each task's hits, best first, until the deadline; with `searches`, strong ones."""
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
@@ -98,7 +98,7 @@ def asked_for(
                     break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
-                        # Keep only the names in the record; search adds names of related entities.
+                        # Keep only the record's own names; search adds names of related entities.
                         entities = hit.source == "records" and hit.metadata.get("entities")
                         names = tuple(entities or hit.entities)
                         hits.setdefault(hit.id, hit._replace(entities=names))
@@ -111,7 +111,7 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield a task's questions, with `strict` and how many earlier hits make them needless."""
+    """Yield a task's questions as (text, strict, count of earlier hits that makes it needless)."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
     if title := task_terms.title(task):
@@ -138,7 +138,7 @@ def strong_at(now: str) -> Callable[[Hit, str], bool]:
 
 
 def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
-    """Take hits from all queues in turns, within `chars_left`: first the best ones, shortened."""
+    """Select hits from all queues in turn, within `chars_left`; the best ones may be shortened."""
     by_id: dict[str, Hit] = {}
     for place in range(max(map(len, queues), default=0)):
         for queue in queues:
@@ -162,11 +162,11 @@ def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
 
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
-    """Return the hit, shortened to a line of `max_chars`; None if hardly any text would remain."""
+    """Return the hit shortened to a line of `max_chars`; None if hardly any text would remain."""
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # a graph hit is looked up by its name, so keep that
+    if hit.source != "graph":  # a graph hit keeps its name, by which it is looked up
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -177,7 +177,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
 
 
 def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list[Hit]:
-    """Add to the `kept` hits those of `more` that still fit in full, in order."""
+    """Append to the `kept` hits, in order, those of `more` that fit in full into `chars_left`."""
     out = list(kept)
     chars_left -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
@@ -223,19 +223,19 @@ def hit_of(record: Record) -> Hit:
 
 
 class Kind(NamedTuple):
-    """An agent type. Without topics and domain, only the agent's task selects memories."""
+    """A kind of agents. Without terms and domain, only the task selects an agent's memories."""
 
     name: str
-    terms: tuple[str, ...] = ()  # its topics
-    domain: str = ""  # the domain of memories from such agents
-    searches: bool = False  # it only searches for files
+    terms: tuple[str, ...] = ()  # the agents' topics
+    domain: str = ""  # the domain of these agents' memories
+    searches: bool = False  # True for agents that only search for files
 
 
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
-    """Return the kind of an agent type, from the terms that the user `stated`, else from its name.
-    A `domain` from config.toml has priority over the domain derived from the name. The type
-    `plugin:Code_Reviewer` is looked up as such, as `code-reviewer`, and by these words. If the
-    stated terms are empty, only the agent's task selects memories.
+    """Return the kind of an agent type, by the terms that the user `stated`, else by its name. A
+    `domain` from config.toml has priority over the domain derived from the name. The type
+    `plugin:Code_Reviewer` is looked up by this name and as `code-reviewer`; its terms are these
+    words. If the stated terms are empty, memories are selected only by the agent's task.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)

@@ -1,6 +1,6 @@
-"""Selection of the memories that hooks inject: certainly relevant ones, and none of them twice.
+"""Selection of the memories that hooks inject: only certainly relevant ones, and each only once.
 Past turns are injected only for a prompt that asks for them, relations only for a question about
-relations. `floor` decides which records are relevant to a prompt.
+relations. `floor` decides which memories are relevant to a prompt.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -21,31 +21,31 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# Maximum numbers: of facts for one prompt, of facts if it has several subjects, of past turns.
+# Maximum numbers of facts for one prompt, of facts if it has several subjects, and of past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
-# A hit with less than this share of the best hit's relevance is not worth its characters.
+# A hit is worth its characters if it has at least this share of the best hit's relevance.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# The ledger's prefix for a record that was shown because it contradicts a prompt. The record itself
-# may have been shown before, by MEMORY.md or at the session's start.
+# The ledger's prefix for a record that was shown because it contradicts a prompt. It is shown even
+# if MEMORY.md or the session's start has shown the record before.
 CONFLICT = "conflict:"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
 A_PASTE = "it is mostly a log, a trace or code"
-# Signs of an error in a prompt of a few long lines.
+# Texts that indicate an error in a prompt with few but long lines.
 FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "panic", "fatal:")
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
-# Cached, because several steps ask for the words with which the same prompt asks for the past.
+# Cached, because several steps need the words with which one prompt asks for the past.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
     """Parse a prompt into a query, without the words that ask for earlier sessions. Names, times
-    and requests are read only from text that a person wrote, not from a log next to it. Relations
-    in the graph are followed only for a question about relations.
+    and requests are read only from text that a person wrote, not from a log beside it. Relations in
+    the graph are followed only if the prompt asks for relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -58,7 +58,7 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may show a failure: it has many lines, or is long with an error."""
+    """Return True if a prompt may contain a failure: it has many lines, or a long error."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
@@ -78,17 +78,17 @@ def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 def sources_for(query: Query) -> frozenset[str]:
-    """Return the sources to search for a prompt: past turns only if the prompt asks for them."""
+    """Return the sources to search for a prompt; past turns only if the prompt asks for them."""
     return FOR_PROMPTS | {"episodes"} if _words_of_past_talk(query.text) else FOR_PROMPTS
 
 
 class Known(TypedDict, total=False):
-    """Memories in the context of a session: these, and statements in `here` after `since`."""
+    """Memories known in a session: the listed ones, and statements in `here` after `since`."""
 
     seen: Container[str]  # ids of injected hits
     shown: Container[str]  # ids of records in MEMORY.md
-    here: str  # the session
-    since: str  # the time of its last compaction, in ISO 8601, or ''
+    here: str  # the session's id
+    since: str  # the time of the session's last compaction (ISO 8601), or ''
 
 
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
@@ -100,7 +100,7 @@ def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> li
 
 
 def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[str]:
-    """Return for each hit the reason why it is not injected for this prompt, or '' if it is."""
+    """Return, for each hit, why it is not injected for this prompt; '' if it is injected."""
     talk = bool(_words_of_past_talk(query.text))
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text) and not query.asked)
     stated = [content_stems(hit.text) for hit in hits if hit.source != "episodes"]
@@ -126,7 +126,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
         return UNASKED_TURN
     if about.get("entityType") == "relation":
         if len(about.get("relations", ())) > 1:
-            return ""  # a path is a candidate only if the prompt asks for it
+            return ""  # paths are candidates only if the prompt asks for them
         if not floor.asks_for_relations:
             return UNASKED_RELATION
     if about.get("over") and not floor.past:
@@ -143,15 +143,15 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 
 
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Return the ranked hits that are worth their characters: facts first, then past turns. Records
-    that contradict the prompt come first, then the best hit for each subject. Other hits with far
-    less relevance than the best are left out. Shared hits come last, within their share.
+    """Return the ranked hits that are worth their characters: first facts, then past turns. Records
+    that contradict the prompt come first, then the best hit on each subject. Other hits that are
+    far less relevant than the best hit are left out. Shared hits come last, limited to their share.
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # Find the first hit, and each later one with a further name or two topics of the prompt.
+    # Find the first hit, and each later hit that adds a name or two topics of the prompt.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []
@@ -175,7 +175,7 @@ def author_of(hit: Hit) -> str:
 
 
 def is_silent(query: Query) -> bool:
-    """Return True if a prompt has no topic to search for, like a greeting or an assent."""
+    """Return True if a prompt has no topic to search for, for example a greeting or an assent."""
     first = query._replace(terms=query.terms[:FIRST_TERMS])  # a few terms usually suffice
     return not query.traverse and not any(
         c.strength >= SPECIFIC for part in (first, query) for c in concepts.concepts(part)
@@ -197,35 +197,35 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
 
 
-# Types of records that can contradict a request; UNTRUSTED records never do.
+# Types of records that can contradict a request, unless their trust is in UNTRUSTED.
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
-# "sin", "sans" and "sem" are missing, because they negate only a part of a request.
+# "sin", "sans" and "sem" are left out, because they negate only a part of a request.
 NEGATORS = negations.NEVER | negations.NOT | negations.CONTRACTED
 NEGATORS |= frozenset("without без avoid stop mai".split())
-# Words that introduce a record's rejected alternative.
+# Phrases that introduce the alternative that a record rejects.
 _INSTEAD = [tuple(line.split()) for line in sections("questions")["instead of"]]
-# Words that say only whether or how far something is done ("must"), not what.
+# Words that only express whether or how far an action is required ("must"), not which action.
 _MODALS = STOPWORDS | listed("questions", "modal verbs")
-# A verb such as "use" may be at most this many words before the name of the used thing.
+# The maximum distance, in words, of a verb such as "use" before the name of the used thing.
 _BEFORE = 3
-# For verbs of change, the distance may be larger: "move product photos over to Thumbor".
+# Verbs of change, which may be further away: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
-# Words before the scope of a choice; outside its scope, the choice rejects nothing.
+# Words before the scope of a choice. Outside this scope, the choice rejects nothing.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
-Sentence = tuple[list[str], frozenset[str]]  # the words of a sentence in order, and their stems
+Sentence = tuple[list[str], frozenset[str]]  # a sentence's words in order, and their stems
 
 
 def requests(text: str) -> list[Sentence]:
-    """Return the sentences of a prompt that may request an action: no questions, no negations."""
+    """Return the sentences of a prompt that may request an action: no questions or negations."""
     stated = (words(sentence) for sentence, end in sentences(text) if end not in "?？")
     clauses = [said for said in stated if said and NEGATORS.isdisjoint(said)]
     return [(said, frozenset(map(stem, said))) for said in clauses[:MAX_SENTENCES]]
 
 
 def contradicts(hit: Hit, asked: Sequence[Sentence]) -> bool:
-    """Return True if a record forbids or rejects what one of these sentences asks for."""
+    """Return True if a record forbids or rejects an action that one of these sentences requests."""
     about = hit.metadata
     if about.get("type") not in KINDS or about.get("trust") in UNTRUSTED:
         return False
@@ -258,7 +258,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
             at = next((i for i, word in enumerate(clause_words) if word in NEGATORS), -1)
             if at < 0:
                 continue
-            # In "the shop is never seeded", the denied words are before and after the negation.
+            # The denied words are on both sides of the negation in "the shop is never seeded".
             behind = [w for w in clause_words[at + 1 :] if w not in _MODALS and w not in NEGATORS]
             before = [w for w in clause_words[:at] if w not in _MODALS and w not in NEGATORS]
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
@@ -267,14 +267,14 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of what a choice is for: "mobile API" in "GraphQL for the mobile API"."""
+    """Return the stems of the purpose of a choice: "mobile API" in "GraphQL for the mobile API"."""
     places = listed("questions", "places")
     out = {word for name in rejected for word in name}.union(_MODALS, _SCOPES, places)
     return frozenset(stem(word) for word in said if word not in out)
 
 
 def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
-    """Return True if a sentence asks to use the named thing: "use npm", "npm install"."""
+    """Return True if a sentence requests to use the named thing: "use npm", "npm install"."""
     size = len(name)
     for at in range(len(said) - size + 1):
         if tuple(said[at : at + size]) == tuple(name):

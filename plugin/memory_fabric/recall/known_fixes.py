@@ -2,7 +2,7 @@
 distinctive words of a symptom identify a fix. Words of every failure ("error", "npm ERR!", "not
 found") have no weight, ordinary words have little, names and error codes have most. A fix can match
 in three ways, most reliable first: by the error line of the failure; by a phrase that the record
-quotes; and by several distinctive words of the record close together.
+quotes; and by several distinctive words of the record that are close together in the text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -20,25 +20,25 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-# The trust of fixes that are shown for a failure. Other fixes are found only by questions.
+# The trust of fixes that are shown after a failure. Only a question finds other fixes.
 TRUSTED = frozenset(("user", "assistant"))
-# Maximum numbers of fixes to compare in each database and to show, and of a symptom's characters.
+# Maximum numbers of fixes to compare per database, of fixes to show, and of a symptom's characters.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
-MAX_PLACES = 40  # a word that is in more lines does not help to identify the failure
-# Words within this many consecutive lines count as close together.
+MAX_PLACES = 40  # words in more lines do not help to identify the failure
+# Words are close together if they are within this many consecutive lines.
 WINDOW_LINES = 3
 ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5  # weights of words by their kind
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# The additional weight of two words that are adjacent in both texts, without and with a number.
+# The extra weight of two words, without or with a number, that are adjacent in both texts.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# A line needs LINE_SHARE of the error line's weight and, below LINE_WEIGHT, little else.
+# A matching line has LINE_SHARE of the error's weight and, below LINE_WEIGHT, few other words.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
 NEAR_WEIGHT, STRONG_WEIGHT, LEAST_DISTINCTIVE = 3.0, 1.5, 3
-# Added to weights, so that more reliable ways of matching have priority.
+# Added to the weights, so that fixes found in a more reliable way come first.
 BY_LINE, BY_PHRASE, BY_WORDS = 300.0, 200.0, 100.0
 # A colon before a letter is part of a symbol: `notifications:listByUser`, `Ledger::post`.
 _TOKEN = r"[^\W_](?:[\w.@/\\$+~#-]|::?(?=[A-Za-z_]))*[\w$]|[^\W_]"
@@ -51,11 +51,11 @@ _CAMEL = r"[a-z0-9][A-Z]|[A-Z][a-z]+[A-Z]"
 
 
 class _Text(NamedTuple):
-    """The distinct lines of a text as lists of words."""
+    """The distinct lines of a text, split into words, and an index of the words."""
 
     lines: tuple[tuple[str, ...], ...]
-    places: Mapping[str, Sequence[int]]  # the numbers of each word's lines
-    telling: Set[str]  # words that are not common to all failures; a symptom must share one
+    places: Mapping[str, Sequence[int]]  # the line numbers of each word
+    telling: Set[str]  # words not common to all failures; a symptom must share one of them
     rare: Set[str]  # words in few lines and not in the failed command
 
 
@@ -63,8 +63,8 @@ def matching(
     text: str, memory: Memory, *, wanted: Callable[[Record], bool], command: str = ""
 ) -> list[Record]:
     """Return at most two `wanted` fixes whose symptom is in a text, best match first; usually none.
-    Words of the failed `command` have no weight, because all its failures contain them. `wanted` is
-    called with each fix that matches. Raises StoreUnavailable, DeadlinePassed.
+    Words of the failed `command` have no weight, because every failure of it contains them.
+    `wanted` is called with each matching fix. Raises StoreUnavailable, DeadlinePassed.
     """
     newest = newest_fixes(memory.databases(), memory.settings.session, MAX_FIXES)
     fixes = [record for record in newest if record.trust in TRUSTED]
@@ -114,14 +114,14 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # If names of the error line are missing, it is another failure of the same kind.
+    # If the text lacks names of the error line, its failure is another one of the same kind.
     has_names = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Return the weight of a line with all names and nearly all other telling words of `error`."""
+    """Return the weight of a line with all names and nearly all distinctive words of `error`."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -143,7 +143,7 @@ def _by_line(error: str, text: _Text) -> float:
 
 
 def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
-    """Return the weight of a quoted phrase, or an error code, that is also in the text; else 0."""
+    """Return the weight of a quoted phrase or error code of a symptom in the text; else 0."""
     for symptom in stated:
         for groups in pattern(_QUOTED).findall(symptom):
             phrase = _words("".join(groups))
@@ -167,7 +167,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 
 def _by_words(record: Record, said: str, text: _Text) -> float:
-    """Return the weight of several distinctive words of the record close together; else 0."""
+    """Return the weight of several distinctive words of the record, if close together; else 0."""
     weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
@@ -192,17 +192,17 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
 
 
 def _names(error: str) -> set[str]:
-    """Return the words of quotations without white space, which name a module, a key or a table."""
+    """Return the words of quotations without spaces: names of modules, keys or tables."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
 
 
 def _words(text: str) -> list[str]:
-    """Return a text's lower-case words; after `notifications/listByUser` also `listbyuser`."""
+    """Return a text's words in lower case; `notifications/listByUser` also yields `listbyuser`."""
     return [low for _, low in _spelled(text)]
 
 
 def _spelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each word as it is written, together with the form in which words are compared."""
+    """Yield each word as written, and in the form in which words are compared."""
     for word in pattern(_TOKEN).findall(text):
         yield word, pattern(_SEPARATORS).sub(".", word).lower()
         symbol = _symbol(word)
@@ -212,7 +212,7 @@ def _spelled(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4096)
 def _symbol(word: str) -> str:
-    """Return a path's file name or a qualified name's function; any other word unchanged."""
+    """Return a path's file name, or the function in a qualified name; other words unchanged."""
     parts = pattern(_SEPARATORS).split(word)
     if len(parts) < 2:
         return word
@@ -223,7 +223,7 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Map each word of the text to its weight; if `among` is given, only the words in it."""
+    """Map the words of the text, or only those `among` a set, to their weights."""
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:
@@ -235,7 +235,7 @@ def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
 
 @lru_cache(4096)
 def _weight_of(word: str) -> float:
-    """Return how well a word identifies a failure, as a weight from 0 to 3."""
+    """Return a weight from 0 to 3 for how well a word identifies a failure."""
     low = word.lower()
     if _says_nothing(low):
         return 0.0

@@ -1,8 +1,8 @@
-"""Names that words of a question mean, by an alias or with a spelling mistake, and the time before
-or after an event that a question mentions ("before the migration"). A word is a misspelt name only
-if it is neither in the memory's texts nor an ordinary word, and exactly one known name is near
-enough. Words of five letters may differ by one edit (a letter added, removed or replaced, or two
-letters swapped), words of eight letters by two.
+"""Names to which words of a question refer by an alias or with a spelling mistake, and the time
+before or after an event that a question mentions ("before the migration"). A word is a misspelt
+name only if it is neither in the memory's texts nor an ordinary word, and exactly one known name is
+near enough. Words of five letters may differ by one edit (a letter added, removed or replaced, or
+two letters swapped), words of eight letters by two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,15 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.store.queries.search import EVERYTHING, Candidate
 from memory_fabric.text import STOPWORDS, stem, words
 
-# Shorter words would be near to too many other words.
+# Minimum lengths of words for one and two edits: shorter words are near to too many words.
 ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
-# The maximum number of unknown words of a question for which names are looked up.
+# The maximum number of a question's unknown words for which names are looked up.
 MAX_ASKED = 6
 _COMMON = WEAK | STOPWORDS
-# Longer questions are not searched for an event; its name is in the next few words.
+# Limits: characters of a question that may mention an event, words of its name, records read.
 MAX_DATED_CHARS, MAX_EVENT_WORDS, MAX_REPORTS = 500, 6, 12
 _BEFORE, _AFTER = frozenset(("before", "until")), frozenset(("after", "since"))
-# Each kind of event, with the words in which questions and records mention it.
+# Kinds of events, each with the words by which questions and records mention it.
 _EVENTS = (
     frozenset(
         "migration migrate migrated migrating move moved moving switch switched switching "
@@ -42,7 +42,7 @@ ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Add the names that the query's words mean to hints and `meant`. Raises DeadlinePassed."""
+    """Add the names that words of the query mean to hints and `meant`. Raises DeadlinePassed."""
     asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
     names: dict[str, str] = {}
     for reader in readers:
@@ -72,7 +72,7 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
     """Add the period before or after an event that the question mentions and a record reports. If
-    several do, the first counts for an event with a name, else the latest. Raises DeadlinePassed.
+    several report it, use the first for a named event, else the latest. Raises DeadlinePassed.
     """
     asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
     cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))
@@ -110,7 +110,7 @@ def _reports(record: Candidate, kinds: Sequence[frozenset[str]], names: Mapping[
 
 
 def edits(one: str, other: str, most: int) -> int:
-    """Count the edits between two words, up to `most` + 1. Swapping two letters is one edit."""
+    """Count the edits between two words, up to `most` + 1; swapping two letters is one edit."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     before: list[int] = []
@@ -128,11 +128,11 @@ def edits(one: str, other: str, most: int) -> int:
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
-    """Return the one name that is nearest to the word; '' if none or several are near."""
+    """Return the name that is nearest to the word; '' if no name, or more than one, is nearest."""
     letters = set(word)
     near: dict[str, int] = {}
     for key, name in names:
-        # A quick check: one edit can change the set of letters by at most two.
+        # As a quick check: one edit changes the set of letters by at most two.
         if len(letters.symmetric_difference(key)) > 2 * most:
             continue
         count = edits(word, key, most)

@@ -31,8 +31,8 @@ def normalize(
     """Return hits in normal form, most relevant first. Candidates that lack an exact phrase or
     contain an excluded word are left out. `now` (ISO 8601) resolves times such as "last week". With
     `wide`, synonyms count. With `explain`, the metadata includes the `parts` of each relevance.
-    `sessions` maps sessions that the question continues to scores (0-1). With `most`, only the best
-    memories of each source become hits, to save time.
+    `sessions` maps the sessions that the question may continue to scores (0-1). With `most`, only
+    the best memories of each source become hits, to save time.
     """
     worthwhile = _worth_measuring(candidates, query)
     measured = measure(worthwhile, query, now, wide=wide, sessions=sessions)
@@ -41,7 +41,7 @@ def normalize(
         is_entity = item.candidate.source == "graph" and bool(item.candidate.entity)
         item.is_exact = is_entity and name_key(item.candidate.entity) in exact
     if most:
-        # A memory may have several candidates: a record and its observations.
+        # Several candidates may belong to one memory: a record and its observations.
         same: dict[str, list[Measured]] = {}
         measured.sort(key=lambda one: one.candidate.id)
         measured.sort(key=lambda one: (_relevance(one), one.candidate.timestamp), reverse=True)
@@ -56,7 +56,7 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source, and half as many shared memories."""
+    """Return the first `most` memories of each source, but only half as many shared memories."""
     counts: dict[str, int] = {}
     best = []
     for memory in memories:
@@ -73,14 +73,14 @@ def _origin(same: Sequence[Measured]) -> tuple[str, bool]:
 
 
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Sort hits by relevance, then newest first, then by id to make the order deterministic."""
+    """Sort hits by relevance, then newest first, then by id so that the order is deterministic."""
     ordered = sorted(hits, key=lambda hit: hit.id)
     ordered.sort(key=lambda hit: (hit.relevance, hit.timestamp), reverse=True)
     return ordered
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop candidates that lack a phrase or have an excluded word, and redundant entities."""
+    """Drop redundant entities, and candidates without a phrase or with an excluded word."""
     exact = _exact_names(query)
     whole = [c for c in candidates if c.metadata.get("whole_entity")]
     others = [c for c in candidates if not c.metadata.get("whole_entity")]
@@ -104,7 +104,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """Return the keys of a question that is short enough to be just a name; () for longer ones."""
+    """Return the keys of a question that is short enough to be only a name; () for longer ones."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
@@ -132,15 +132,15 @@ def _relevance(one: Measured) -> float:
 DEFAULT_THRESHOLD = 0.85
 # Words that may be added or left out without changing a statement.
 FILLERS = listed("questions", "fillers")
-_DUTY = "must"  # the words for a duty ("should", "shall") all count as this word
+_DUTY = "must"  # words for a duty ("should", "shall") are all replaced by this word
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
-# Words that reverse a statement: two texts that differ in one of them contradict each other.
+# Words that reverse a statement: two texts contradict each other if only one has such a word.
 NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid".split())
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """Merge hits with the same id: keep the record's text, and all entities and matched words."""
+    """Merge hits with the same id: use the record's text, and all entities and matched words."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
         first = by_id.setdefault(hit.id, hit)
@@ -157,7 +157,7 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep each entity's first observation; its `also_observed` lists the other ones (BR-2)."""
+    """Keep each entity's first observation, with its other ones in `also_observed` (BR-2)."""
     by_entity: dict[str, Hit] = {}
     more: dict[str, list[str]] = {}
     for hit in hits:
@@ -170,8 +170,8 @@ def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
 def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
     """Merge near copies; return the remaining hits, most relevant first. Two hits are near copies
     if the Jaccard similarity of their words exceeds `threshold`. The merged hit has the more
-    relevant text, the entities of both hits, and the other's metadata with the prefix `source_`. It
-    is `cross_validated` if the other hit is from an independent source.
+    relevant text, the entities of both hits, and the other hit's metadata with the prefix
+    `source_`. It is `cross_validated` if the other hit is from an independent source.
     """
     distinct: list[Hit] = []
     word_sets: list[frozenset[str]] = []
@@ -179,7 +179,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy contains one of any `selective` of its words; the rarest have fewest hits.
+        # A near copy contains at least one of any `selective` words; choose the rarest words.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -197,7 +197,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits with nearly the same words make the same statement."""
+    """Return True if two hits with nearly equal words make the same statement."""
     if is_superseded(a) != is_superseded(b):
         return False
     tokens = _tokens(a.text), _tokens(b.text)
@@ -210,7 +210,7 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
 
 
 def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Return True if a word makes two texts different statements when only one text has it."""
+    """Return True if two texts make different statements because only one contains this word."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -225,7 +225,7 @@ def is_superseded(hit: Hit) -> bool:
 
 
 def public_id(hit: Hit) -> str:
-    """Return `graph:<entity>`, which open_nodes accepts, for an observation; else the hit's id."""
+    """Return a hit's id; for an observation, `graph:<entity>`, which open_nodes accepts."""
     name, hash_sign, number = hit.id.rpartition("#")
     return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
@@ -236,17 +236,17 @@ def coverage(hit: Hit) -> float:
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Return True for a memory of a shared journal, which proves nothing: its author may lie."""
+    """Return True for a memory from a shared journal, which is no proof: its author may lie."""
     return hit.metadata.get("trust") == FOREIGN
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # An own statement has priority over a copy, and a record over the turn that states it.
+    # The user's own statement has priority over a copy, and a record over the turn that states it.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
-    # Use the first of `source_`, `source_2_`, `source_3_` … that is unused.
+    # Use the first unused prefix of `source_`, `source_2_`, `source_3_` and so on.
     prefix, number = "source_", 1
     while prefix + "id" in metadata:
         number += 1
