@@ -1,6 +1,6 @@
-"""Search for an earlier session's task that is similar to a new task, to be shown in one line. The
-task is found by rare words, because descriptions of the same work share names and subject. All
-words of its session count, because the answers name files and causes.
+"""Search for a task of an earlier session that is similar to a new task, to be shown in one line.
+The task is found by rare words, because descriptions of the same work share names and subjects. All
+words of the earlier session are compared, because its answers mention files and causes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,14 +17,14 @@ from memory_fabric.store.conversations import sessions as conversations
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
-# The ledger's prefix for a shown task. A rare word is in at most RARE_SHARE of the sessions.
+# The ledger's prefix for a shown task, and the share of sessions that contain a rare word at most.
 TASK, RARE_SHARE = "task:", 0.2
-# What a prompt must share: rare words (an ordinary one counts less), and a share of its topics.
+# The rare words that a task must share: ENOUGH (ordinary ones count less), and OF_TOPICS of all.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# The minimum share of the prompt's weight that a session covers; more if sessions are few.
+# The minimum share of the prompt's weight that a session covers, higher if there are few sessions.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-NEXT = 0.6  # the second best session may have at most this share of the best session's weight
-# At most LIMIT turns are searched, if RARE words of the prompt are in at most FEW_TURNS each.
+NEXT = 0.6  # the maximum weight of the second best session, relative to the best
+# Search at most LIMIT turns, and only if RARE words of the prompt are in at most FEW_TURNS each.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
@@ -49,8 +49,8 @@ def told(
     is_known: Callable[[str], bool],
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, in one line: its request, result and
-    files. Return None if no task certainly matches, or the session already has the task's result.
-    `turns_of` finds past turns for a query; `told_hits` are shown with the task.
+    files. Return None if no task certainly matches, or if the session knows the task's result.
+    `turns_of` finds past turns for a query; `told_hits` are shown together with the task.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -78,7 +78,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # Skip a task that would repeat a replaced record, or whose request only states a record.
+    # Skip a task whose line repeats a replaced record, or whose request only states a record.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):
@@ -88,7 +88,7 @@ def told(
 
 
 def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
-    """Return the task that the prompt almost repeats, by turns of other sessions, or None."""
+    """Return the task, among turns of other sessions, that the prompt almost repeats, or None."""
     topics = {c.text for c in concepts.concepts(query) if c.strength >= SPECIFIC}
     turns: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -100,7 +100,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
     ranked = []
     for session, found in shared_topics.items():
         few = sorted(topic for topic in found if counts[topic] <= most)
-        # A name counts once: words that are parts of other words do not count.
+        # Count each name once: leave out words that are parts of other words.
         if rare := tuple(w for w in few if not any(w != other and w in other for other in few)):
             ranked.append((sum(weights[topic] for topic in rare), session, rare))
     ranked.sort(reverse=True)
@@ -122,7 +122,7 @@ def nearest(hits: Iterable[Hit], query: Query, sessions: int) -> Task | None:
 
 
 def line(asked: str, ended: str, files: Sequence[str]) -> str:
-    """Return the line that shows an earlier task: its request, its result and its files."""
+    """Return an earlier task as one line: its request, its result and its files."""
     text = f"“{cut(one_line(asked), MAX_ASKED_CHARS)}”"
     text += f" ended with: {cut(one_line(ended), MAX_END_CHARS)}" if ended else ""
     names = [path.replace("\\", "/") for path in dict.fromkeys(files)]
@@ -130,7 +130,7 @@ def line(asked: str, ended: str, files: Sequence[str]) -> str:
 
 
 def closing(answer: str, rare: Sequence[str]) -> str:
-    """Return the last prose paragraph of an answer, if possible one that contains a `rare` word."""
+    """Return the last prose paragraph of an answer, preferably the last one with a `rare` word."""
     parts = (part.strip(" -*•\n") for part in "\n\n".join(answer.split("```")[::2]).split("\n\n"))
     prose = [part for part in parts if part[:1].isalnum() and part[-1] not in ":?{}"]
     about = [part for part in prose if any(word in part.lower() for word in rare)]

@@ -1,5 +1,5 @@
 """Parsing of a question into a Query: terms, names, intent, kind of answer, filters (BR-1). Every
-text can be parsed: a part without a special meaning is read as words to search for.
+text can be parsed: text without a special meaning is read as words to search for.
 """
 
 import re
@@ -16,21 +16,21 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, name_key, words
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
-# The maximum number of words of a query. `retrieve.with_rarest_terms` selects the rarest of them.
+# The maximum numbers of a query's words (the rarest are searched for), name hints and phrases.
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 MAX_NAME_CHARS = 80  # a longer name is probably pasted data
-# For each intent, its words, in order of priority. One word in the question shows the intent.
+# The words that indicate each intent. The first intent with a word in the question is used.
 INTENTS = tuple(
     (intent, listed("questions", intent))
     for intent in ("relationship", "decision", "problem", "preference", "pattern")
 )
 RELATION_WORDS = INTENTS[0][1]
-# In a prompt, neither "the test was slow" nor "what must pass before a release" asks for the past.
-# It does so with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS if it also has an auxiliary
-# verb of the past, or no word of the present.
+# Neither "the test was slow" nor "what must pass before a release" asks for the past. A prompt asks
+# for it with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS together with an auxiliary verb
+# of the past, or without a word of the present.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
-# With these words, "used to" is about the present: "the tool that is used to deploy".
+# Words with which "used to" describes the present: "the tool that is used to deploy".
 OF_TODAY = frozenset("is are be being been get gets getting was were".split())
 SUBJECTS = frozenset("i we they you it he she who that".split())
 _BREAKS = str.maketrans(
@@ -45,16 +45,16 @@ _RUNS = {
 
 
 def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
-    """Parse the text, up to 64 KB of it, into a query. Never fails. Relative times in filters
-    (`since:7d`) need `now`, ISO 8601. With `plain`, the text is not a search, so nothing in it is
-    read as a filter or a phrase.
+    """Parse up to 64 KB of a text into a query. Never fails. Relative times in filters (`since:7d`)
+    need `now`, ISO 8601. With `plain`, the text is a prompt, not a search, so nothing in it is read
+    as a filter or a phrase.
     """
     text = readable(text)
     question, filters, depth = text, Filters(), 0
     phrases = excluded = unasked = unread = tuple[str, ...]()
     if not plain:
         if ":" in text or "@global" in text:
-            from memory_fabric.recall.filters import in_text  # late: filters are rare
+            from memory_fabric.recall.filters import in_text  # late: rarely needed
 
             question, filters, depth, unread = in_text(text, now)
         question, phrases = _phrases(question)
@@ -62,7 +62,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
     tokens = question.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
-    # Names with a leading `@`, such as `@database-engineer`, count, too.
+    # Agents may be written with a leading `@`, as in `@database-engineer`.
     names = [token.strip("@.:*").lower() for token in tokens]
     names = [name for name in dict.fromkeys(names) if 2 < len(name) <= MAX_NAME_CHARS]
     known = vocabulary.KNOWN_AGENTS
@@ -81,7 +81,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
         intent=intent,
         answer_type=next((k for k in _RUNS if k != "how to" and _has_any(_RUNS[k], start)), ""),
         filters=filters,
-        # "Use Redis here" is an order: the verb "use" asks for relations only in a question.
+        # Verbs such as "use" ask for relations only in a question: "Use Redis here" is an order.
         traverse=bool(depth or lowered & RELATION_WORDS)
         or bool(is_question and hints and lowered & listed("questions", "edges")),
         depth=depth or DEFAULT_DEPTH,
@@ -94,7 +94,7 @@ def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
 
 
 def readable(text: str) -> str:
-    """Return up to 64 KB of the text, without NUL, lone surrogates and blocks injected by hooks."""
+    """Return up to 64 KB of the text, without NUL, lone surrogates and blocks from hooks."""
     return texts.without_injected(texts.encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
@@ -127,9 +127,9 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     keys = [*map(name_key, plain)]
     at = 0
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
-        # At the start of a sentence, a list item or a quotation, a capital proves nothing.
+        # At the start of a sentence, list item or quotation, a capital does not indicate a name.
         first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
-        # Known names of up to three words have priority.
+        # Known names of two or three words have priority over single words.
         for length in (3, 2):
             key = "".join(keys[at : at + length])
             name = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
@@ -145,7 +145,7 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _known(name: str) -> str:
-    """Return a technology's or pattern's usual name; '' if unknown or used as an ordinary word."""
+    """Return the usual name of a technology or pattern; '' for unknown names and ordinary words."""
     key = name_key(name)
     canonical = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
     return "" if key in vocabulary.ORDINARY and name != canonical else canonical
@@ -161,12 +161,12 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if name.islower() or not name.isascii():
         return False
-    # CamelCase and ABBREVIATIONS are always names, a word with one capital only inside a sentence.
+    # CamelCase and ABBREVIATIONS are always names; "Capitalised" is one only inside a sentence.
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a question asks for an earlier state; a prompt (`plain`) must be clearer."""
+    """Return True if a question asks for an earlier state. A prompt (`plain`) must be clearer."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
     for i in range(1, len(spelled)):  # find "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
@@ -184,18 +184,18 @@ def _has_any(runs: Iterable[str], text: str) -> bool:
     return any(run in spaced for run in runs)
 
 
-# A phrase such as "other than", and the unwanted word after it, which is not an article.
+# A phrase such as "other than", and the unwanted word after it, without articles.
 _UNWANTED = (
     rf"(?i)(?<!\S)(?:{either('questions', 'other than')}),?\s+"
     r"(?:(?:the|a|an|our|my|any|in)\s+)*+(\S+)"
 )
-# A word to exclude, after a minus sign; the options `-r` and `--verbose` exclude nothing.
+# A minus sign and a word to exclude; options such as `-r` and `--verbose` exclude nothing.
 _EXCLUDED = r"(?<!\S)-[^\W\d_]\S*"
 MIN_WORD_CHARS, MAX_LEFT_OUT = 3, 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text without its unwanted words, the words to exclude, and words to rank lower."""
+    """Return the text without its unwanted words, words to exclude, and words to rank lower."""
     excluded: list[str] = []
     unasked: list[str] = []
 
@@ -217,22 +217,22 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return text, out, worse
 
 
-# A text of at least this many lines is pasted if this share of them are not prose.
+# A text is pasted if it has at least PASTE_LINES lines and over PASTE_SHARE of them are not prose.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 PASTED_LINES = 7
-# A sentence with fewer content words is joined with the sentence before it.
+# A sentence with fewer content words is joined to the sentence before it.
 SENTENCE_TERMS = 3
 WINDOW_TERMS = 32  # a text with more content words is probably about several subjects
 _ENDS = ".;!?\n。！？；"
 
 
 def may_hold_a_log(text: str) -> bool:
-    """Return True if a prompt has enough lines to contain a log of a failure."""
+    """Return True if a prompt has enough lines to contain the log of a failure."""
     return text.count("\n") >= PASTED_LINES
 
 
 def is_paste(text: str) -> bool:
-    """Return True if the text is mostly a log, a trace or code rather than written by a person."""
+    """Return True if most of the text is a log, a trace or code, not written by a person."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) < PASTE_LINES:
         return False
@@ -240,7 +240,7 @@ def is_paste(text: str) -> bool:
 
 
 def written(text: str) -> str:
-    """Return the lines of a prompt that a person wrote; of pasted text, the paragraphs of prose."""
+    """Return the lines of a prompt that a person wrote; in pasted text, the paragraphs of prose."""
     if not may_hold_a_log(text):
         return text
     if not is_paste(text):
@@ -255,7 +255,7 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each sentence of a text with its end character; a dot inside a word is not an end."""
+    """Yield each sentence of a text with its end mark; a dot inside a word does not end one."""
     start = 0
     for at, sign in enumerate(text):
         if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
@@ -265,9 +265,9 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
     yield text[start:], "."
 
 
-@lru_cache(4)  # `relevance` and `floor` split the same message
+@lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the sentences of a text, and True if it is long (over WINDOW_TERMS content words)."""
+    """Return a text's sentences, and True if it has over WINDOW_TERMS content words in several."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):
@@ -282,8 +282,8 @@ def split(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _is_machine_line(line: str) -> bool:
-    """Return True if a line looks like code, a log or a trace by its start, end or characters."""
-    line = line.removeprefix("- ")  # the marker of a list item
+    """Return True if a line's start, end or characters show that it is code, a log or a trace."""
+    line = line.removeprefix("- ")  # remove the marker of a list item
     if line[-1] in "{};\\" or line.startswith(
         ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
     ):

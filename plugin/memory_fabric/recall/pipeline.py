@@ -21,23 +21,23 @@ from memory_fabric.recall.retrieve import EVERY_SOURCE, RECALL_LIMIT, with_rares
 from memory_fabric.store.memory import Memory
 
 DEFAULT_LIMIT = 10
-# The maximum number of candidates of each source for an injection, which is a handful of hits.
+# The maximum number of candidates per source for an injection, which contains only a few hits.
 INJECT_LIMIT = 40
-# Cross references change the order, so this many hits beyond the limit get them, too.
+# Number of hits beyond the limit that get cross references, which may move them up.
 REFERENCED_EXTRA = 10
-WORD = "domain"  # a question that does not contain this word names no domain
-STANDS_FOR = "stands_for"  # the metadata key for the ids of the older hits that a hit replaces
+WORD = "domain"  # a question without this word names no domain
+STANDS_FOR = "stands_for"  # the metadata key for ids of the older hits that a hit replaces
 
 
 class Injection(NamedTuple):
-    """The text that a hook injects, and the ids to add to the ledger once it was delivered."""
+    """The text that a hook injects, and the ids to add to the ledger after its delivery."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
 
 
 class Fabric(RequestContext):
-    """Recall from one memory at `now` (ISO 8601, UTC), with `similarity` also by meaning."""
+    """Recall from a memory as of `now` (ISO 8601, UTC); with `similarity`, also by meaning."""
 
     def __init__(
         self, memory: Memory, now: str, similarity: Similarity | None = None, agent_type: str = ""
@@ -56,12 +56,12 @@ class Fabric(RequestContext):
         as_of: str = "",
         explain: bool = False,
     ) -> Answer:
-        """Return up to `limit` memories that best match a question, or the newest for an empty
-        question. `filters` and filters in the text must both match; `as_of` (ISO 8601) overrides
-        the time in the text. With a `depth` (1 to 3), relations in the graph are followed that far,
-        even if the question does not ask for relations. With `explain`, each hit's metadata has the
-        `parts` of its relevance and score. If the question names a domain, only its memories are
-        searched. Raises DeadlinePassed.
+        """Return up to `limit` memories that best match a question; for an empty question, the
+        newest memories. A memory must match `filters` and the filters in the text; `as_of` (ISO
+        8601) overrides a time in the text. With a `depth` (1 to 3), relations in the graph are
+        followed for that many steps, even if the question does not ask for relations. With
+        `explain`, the metadata of each hit contains the `parts` of its relevance and score. If the
+        question names a domain, only this domain's memories are searched. Raises DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
@@ -93,15 +93,15 @@ class Fabric(RequestContext):
         from memory_fabric.recall.answering import with_times  # late: prompts do not need this
 
         marked = mark_hits(with_times(answer.hits, inner.memory), self.memory)
-        # Redact again by the current rules: a stored text may be older than a rule.
+        # Redact again, because the stored text may be older than a redaction rule.
         hits = tuple(map(_without_secrets, marked))
         return answer._replace(query=shown_query, notes=notes, hits=hits)
 
     def _asked(
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-        """Return the query with all its filters, the filters that exclude each other, and notes."""
-        # Imported late: a prompt has no filters.
+        """Return the query with all filters, the filters that exclude each other, and notes."""
+        # Imported late: only questions have filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
 
@@ -123,7 +123,7 @@ class Fabric(RequestContext):
     def hits_to_inject(
         self, text: str, *, session: str = "", max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
-        """Return the hits to inject for a prompt, best first, without the `known` memories."""
+        """Return the hits to inject for a prompt, best first, except `known` memories."""
         query = self.query_of_prompt(text)
         if inject.is_silent(query):
             return []
@@ -133,7 +133,7 @@ class Fabric(RequestContext):
     def chosen(
         self, hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
-        """Choose the hits to inject from candidates and known fixes of the prompt's failure."""
+        """Choose the hits to inject from `hits` and from known fixes of the prompt's failure."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
@@ -151,14 +151,14 @@ class Fabric(RequestContext):
             first = [hit._replace(relevance=1.0).marked({"symptom": True}) for hit in fixes]
             hits = [*first, *(hit for hit in hits if hit.id not in fix_ids)]
         hits = inject.above_floor(hits, query, **known)
-        # Merge copies only now: comparing all candidates would take longer than finding them.
+        # Merge near copies only now, because comparing all candidates would take too long.
         hits = normalize.dedupe(hits, self.memory.settings.dedup_threshold)
         ranked = rank.rank(hits, self.now, past=query.past, intent=query.intent)
         chosen = inject.choose(ranked, query, max_hits=max_hits)
         if query.past:
             return newer_first(chosen)
         ordered = self._with_newer(chosen)
-        # A newer record replaces the hits that it contradicts, unless they are more trusted.
+        # A newer record is shown instead of hits that it contradicts, unless they have more trust.
         chosen_ids = {hit.id for hit in chosen}
         added = {hit.metadata["record"]: hit for hit in ordered if hit.id not in chosen_ids}
         shown_hits: list[Hit] = []
@@ -173,7 +173,7 @@ class Fabric(RequestContext):
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Add newer records that contradict the hits; return each hit after its newer records."""
+        """Add newer records that contradict the hits. Each hit follows its newer records."""
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
         by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
@@ -191,12 +191,12 @@ class Fabric(RequestContext):
             hit = hit_of(record)._replace(relevance=old.relevance, score=old.score)
             newer.append(hit._replace(metadata={**about, **hit.metadata}))
         ordered = newer_first([*hits, *newer])
-        # Leave out an added record that a still newer record contradicts.
+        # Leave out an added record if a still newer record contradicts it.
         hit_ids, before = {hit.id for hit in hits}, models.SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
     def in_named_domain(self, text: str) -> "Fabric":
-        """Return a pipeline limited to the domain that a prompt names explicitly, else this one."""
+        """Return this pipeline, limited to the domain that a prompt explicitly names, if any."""
         if WORD not in text.lower():
             return self
         from memory_fabric.recall.agent_domains import named  # late: few prompts mention domains
@@ -210,7 +210,7 @@ class Fabric(RequestContext):
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return a prompt's query with its rarest words and names meant. Raises DeadlinePassed."""
+        """Return a prompt's query, with its rarest words and meant names. Raises DeadlinePassed."""
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return query
@@ -225,7 +225,7 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # If the search reached its limit, more memories may contain these words: count them.
+        # The search reached its limit, so count in the whole store which of these words are rare.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         dated = mark_stale(candidates, self.now)
@@ -235,16 +235,16 @@ class Fabric(RequestContext):
     def inject_for_prompt(
         self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[Known]
     ) -> Injection:
-        """Return the injection for a prompt; an empty one if no memory is above the floor. If the
-        prompt names a domain, only memories of that domain are injected, below a label. If the
-        prompt `begins` the work of its session, a similar task of an earlier session is added.
+        """Return the injection for a prompt, which is empty if no memory is above the floor. If the
+        prompt names a domain, only memories of this domain are injected, below a label. If the
+        prompt `begins` the session's work, a similar task of an earlier session is added.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
         query = inject.query_of(text, self.now) if begins else None
-        # An earlier task is not shown together with past turns.
+        # An earlier task is added only if no past turns are shown.
         if query and not (any(hit.source == "episodes" for hit in hits) or inject.is_silent(query)):
-            from memory_fabric.recall import old_tasks  # late: only a first prompt needs it
+            from memory_fabric.recall import old_tasks  # late: for first prompts only
 
             def turns_of(sought: Query) -> list[Hit]:
                 return scoped._found(sought, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
@@ -272,7 +272,7 @@ class Fabric(RequestContext):
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
-        """Return the heading, below a label with the domains to which memory is limited, if any."""
+        """Return the heading, after a label with the domains to which memory is limited, if any."""
         label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
@@ -310,7 +310,7 @@ class Fabric(RequestContext):
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
-        """Return hits, most relevant first (merged for a question), walked paths, and failures."""
+        """Return hits, most relevant first (for questions, merged), walked paths, and errors."""
         memory, settings = self.memory, self.memory.settings
         session, wide = session or settings.session, limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve.retrieve(
@@ -327,7 +327,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # With a similarity, any hit may still move to the front, so all hits are kept here.
+        # Similarity may move any hit to the front, so with it all hits are kept at this stage.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most
@@ -343,7 +343,7 @@ class Fabric(RequestContext):
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # Read more than needed: hits with excluded words and repeated entities are removed later.
+        # Read more than `limit`: excluded words and repeated entities are removed later.
         most = max(0, limit) * 10
         candidates, failures = retrieve.newest(query, self.memory, session=session, limit=most)
         hits = normalize.collapse(normalize.normalize(candidates, query, self.now))
@@ -361,7 +361,7 @@ def _trust(hit: Hit) -> int:
     return models.TRUST_ORDER.get(str(hit.metadata.get("trust")), 0)
 
 
-# Metadata fields with text that people or tools wrote, which may contain secrets.
+# Metadata fields with text of people or tools, which may contain secrets.
 SAID = ("why", "outcome", "category", "quote", "note", "quotation", "also_observed")
 
 

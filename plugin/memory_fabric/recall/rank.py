@@ -1,6 +1,6 @@
 """The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower for outdated memories.
 Recency decides only between the most relevant hits. A clearly less relevant hit counts as old,
-because irrelevant hits of today would else rank above an old exact answer (docs/decisions/0019).
+because otherwise irrelevant hits of today would precede an old exact answer (docs/decisions/0019).
 """
 
 import math
@@ -21,18 +21,18 @@ from memory_fabric.text import name_key, words
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
-# For a hit that is less relevant than the best hit by this much, recency no longer counts.
+# Recency does not count for a hit that is less relevant than the best hit by this much.
 AS_RELEVANT = 0.05
 CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
-# Authority is divided by this maximum, so that a score is at most 1.
+# The authority is divided by this maximum so that a score is at most 1.
 MOST_AUTHORITY = CROSS_VALIDATED
-# A replaced memory's score is multiplied by this, so that it ranks below its replacement.
+# The score of a replaced memory is multiplied by this, so it ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
-# A turn's score is multiplied by this, so that it ranks below a record of its result.
+# The score of a turn is multiplied by this, so it ranks below a record of its result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
-# The types of memories that a question's intent asks for (parse.INTENTS). AS_RELEVANT is added to
-# their relevance, so that they come first among about equally relevant hits.
+# The types of memories that each intent of a question (parse.INTENTS) asks for. AS_RELEVANT is
+# added to their relevance, so that they come first among about equally relevant hits.
 ASKED_TYPES = {
     "relationship": ("relation",),
     "decision": ("decision",),
@@ -44,9 +44,9 @@ ASKED_TYPES = {
 
 
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
-    """Score the hits and sort them, highest score first, then by relevance, time and id. For a
-    question about the `past`, replaced memories count as much as current ones. Memories of the type
-    that the `intent` asks for count slightly more.
+    """Score the hits and sort them, highest score first, then by relevance, time and id. If the
+    question is about the `past`, replaced memories rank like current ones. Memories of the types
+    that the `intent` asks for rank slightly higher.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past, intent=intent)) for hit in hits]
@@ -63,7 +63,7 @@ def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False, intent: 
 def with_score_parts(
     hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = ""
 ) -> list[Hit]:
-    """Add the parts of its score to each ranked hit: three summands and a factor."""
+    """Add to each ranked hit the parts of its score: three summands and a factor."""
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = []
     for hit in hits:
@@ -91,13 +91,13 @@ def _factor(hit: Hit, now: str, past: bool) -> float:
 
 
 def recency(stamp: str, now: str) -> float:
-    """Return 1.0 for the present, falling to 0.1 after 27 days, and 0.1 for an unknown time."""
+    """Return 1.0 for the present, declining to 0.1 after 27 days; 0.1 for an unknown time."""
     days = days_between(stamp, now)
     return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
 
 
 def authority(hit: Hit) -> float:
-    """Return the weight of a hit's source: highest if two sources agree, lowest for turns."""
+    """Return the weight of a hit's source: highest if two sources agree, lowest for a turn."""
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN
@@ -113,18 +113,18 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere. A
-    record counts the entities in its text and list if the graph has relations of them other than
-    the record's own. An observation counts the other entities in its text. A raised hit is marked
-    as `cross_referenced`, and each hit gets relations of its entities. An entity without relations
-    raises no hit: names that occur everywhere were measured to cost 2 points of recall.
+    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere. Of a
+    record, the entities in its text and list count if the graph has other relations of them than
+    the record's own; of an observation, the other entities in its text count. A raised hit is
+    marked as `cross_referenced`, and each hit gets relations of its entities. An entity without
+    relations raises no hit: names that occur everywhere were measured to cost 2 points of recall.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Return the keys of possible names in a text: its words, and its pairs of adjacent words."""
+    """Return the keys of possible names in a text: single words, and pairs of adjacent words."""
     text_words = words(text)
     pairs = map("".join, pairwise(text_words))
     return frozenset((*(word for word in text_words if len(word) >= MIN_KEY_CHARS), *pairs))
@@ -156,7 +156,7 @@ def _boosted(
 
 
 class Similarity(Protocol):
-    """Measures similarity of meaning (semantic.measure); returns nothing without a usable model."""
+    """A measure of similarity in meaning (semantic.measure); without a model, results are empty."""
 
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
@@ -166,18 +166,18 @@ class Similarity(Protocol):
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
     ) -> dict[str, float]:
-        """Map each hit's id to its similarity, −1 to 1; hits of unknown similarity are left out."""
+        """Map hit ids to similarities from −1 to 1; hits of unknown similarity are left out."""
 
 
-# Tuned on development conversations; half or double this weight would also be an improvement.
+# Tuned on development conversations, where half or double this weight also improves the results.
 WEIGHT = 1.5
-# Turns have a lower weight, because they express their meaning less clearly than records do.
+# The weight for turns is lower, because turns express their meaning less clearly than records.
 TURN_WEIGHT = 1.0
-MEASURED = 200  # similarity is measured for this many hits; later hits would not move to the top
+MEASURED = 200  # only so many hits are measured; later ones would not move to the top
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add the similarity to each hit's metadata and relevance, but keep exact names on top."""
+    """Add its similarity to each hit's metadata and relevance; exact names stay at the top."""
     if not similarity_by_id:
         return list(hits)
     moved = []
@@ -199,19 +199,19 @@ def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[H
 def measured(
     hits: Sequence[Hit], query: Query, databases: Sequence[Database], similarity: Similarity
 ) -> dict[str, float]:
-    """Map the ids of the first hits to their similarity to the question."""
+    """Map the ids of the first hits to their similarities to the question."""
     return similarity.similarities(databases, query.asked, hits[:MEASURED]) if hits else {}
 
 
-# The maximum number of similar candidates from each table.
+# The maximum number of similar candidates per table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-SPARE = 10  # this many times more rows are fetched if filters or domains will exclude some of them
+SPARE = 10  # factor for the rows to fetch if filters or domains will exclude some
 
 
 def near(
     query: Query, memory: Memory, known: Sequence[Candidate], session: str, similarity: Similarity
 ) -> list[Candidate]:
-    """Return candidates near the question in meaning, except `known`. Raises DeadlinePassed."""
+    """Return candidates close to the question in meaning, except `known`. Raises DeadlinePassed."""
     if query.phrases:
         return []
     known_ids = {candidate.id for candidate in known}

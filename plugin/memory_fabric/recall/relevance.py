@@ -2,8 +2,8 @@
 e^(−1.3 · raw). Raw adds up three matches: of the question's words (bm25, and the share of the
 question in the text), of the text's context (neighbouring turns, the best text of its session or
 entity), and of the request (a name, a time, a kind of answer). `covered`, the share of the
-question's weight in the text, is the only absolute part. It does not depend on bm25, which is about
-0 in stores of a few rows, so floors use `covered`.
+question's weight in the text, is the only absolute part. Floors use it because bm25 is about 0 in
+stores of a few rows.
 """
 
 import math
@@ -19,30 +19,30 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# The weights are tuned on development conversations; halving or doubling one costs a point at most.
+# Weights tuned on development conversations; half or double a weight costs a point at most.
 BM25_WEIGHT, COVERAGE_WEIGHT = 0.4, 0.4
-NEAR_SHARE = 0.6  # the weight of a synonym, relative to the word itself
-# The weights of neighbouring turns, higher after a question, because the turn is then its answer.
+NEAR_SHARE = 0.6  # the weight of a synonym relative to the word in the question
+# The weights of neighbouring turns. A turn that follows a question is its answer, so it gets more.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# The boost is added, not multiplied, because bm25 is almost 0 for names that occur everywhere.
+# These boosts are added, not multiplied, because bm25 is almost 0 for names that occur everywhere.
 ENTITY_BOOST, TIME_BOOST = 0.45, 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY, UNASKED_PENALTY = 0.1, 0.3
 STEEPNESS = 1.3
-# A turn longer than this is divided into passages; its best passage determines its relevance.
+# A longer turn is divided into passages, of which the best determines its relevance.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
 # The weight of a turn's own relevance if the question continues an earlier session.
 TURN_SHARE = 0.05
-PRIOR_CANDIDATES = 3.0  # this smooths the rarity of words if there is only a handful of candidates
+PRIOR_CANDIDATES = 3.0  # smooths the rarity of words if there are only a few candidates
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 
 class Measured:
-    """A candidate with the parts of its relevance. `mask` has a bit for each concept in the
-    candidate; `before`, `after` and `passages` are masks of its neighbouring turns and its
-    passages. The words of a record that the candidate `replaces` count as its own. With `is_exact`,
-    it is a row of the entity whose name is the whole question.
+    """A candidate with the parts of its relevance. `mask` has a bit for each concept that the
+    candidate contains; `before`, `after` and `passages` are the masks of its neighbouring turns and
+    of its passages. If it `replaces` a record, the record's words count as its own. `is_exact`: it
+    is a row of the entity whose name is the whole question.
     """
 
     before = after = 0
@@ -57,7 +57,7 @@ class Measured:
 
     @property
     def words(self) -> float:
-        """The weight of the words in the text itself, without context."""
+        """The weight of the words in the text itself, without its context."""
         return self.bm25 + COVERAGE_WEIGHT * self.covered
 
     @property
@@ -68,7 +68,7 @@ class Measured:
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
     def parts(self) -> dict[str, float]:
-        """Return the summands of raw relevance by name, without those that are 0."""
+        """Return the summands of the raw relevance that are not 0, by name."""
         own = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
@@ -93,10 +93,10 @@ def measure(
     wide: bool = False,
     sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
-    """Measure all parts of each candidate's relevance; the candidates' order is kept. `now` (ISO
-    8601) resolves times such as "last week". With `wide`, synonyms of the question's words count.
-    `sessions` are scores of sessions that the question continues; the score of a turn's session
-    then counts more than the turn.
+    """Measure all parts of each candidate's relevance, in the given order. `now` (ISO 8601)
+    resolves times such as "last week". With `wide`, synonyms of the question's words count.
+    `sessions` maps sessions that the question continues to scores; a turn's relevance then depends
+    mostly on the score of its session.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -119,7 +119,7 @@ def measure(
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return a candidate's entities: first the one it belongs to, then those that it names."""
+    """Return a candidate's entities: first the one that it belongs to, then those it mentions."""
     names = candidate.metadata.get("entities")
     own = (candidate.entity,) if candidate.entity else ()
     return tuple(dict.fromkeys((*own, *names))) if names else own
@@ -139,7 +139,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Passages are skipped for prompts, which get few turns and must be fast.
+            # Passages are skipped for prompts, whose injections have few turns and must be fast.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -147,7 +147,7 @@ def _with_concepts(
 
 
 def passages(text: str) -> list[str]:
-    """Split a text into overlapping parts of PASSAGE_CHARS, each from the start of a word."""
+    """Split a text into overlapping parts of PASSAGE_CHARS, each beginning with a whole word."""
     parts = []
     at = 0
     while at < len(text):
@@ -159,7 +159,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function from a text to the bits of its concepts: i, or n + i for a synonym of i."""
+    """Return a function that maps a text to a mask: bit i for concept i, n + i for its synonyms."""
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -171,7 +171,7 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return the concepts' shares of the total weight: strength times rarity among the `masks`."""
+    """Return each concept's share of the total weight, its strength times rarity in the `masks`."""
     count = len(masks) + PRIOR_CANDIDATES
     held = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
     raw = [c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, held, strict=True)]
@@ -185,7 +185,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score each candidate's words; for a long message, by its best sentence (`places`)."""
+    """Score the words of each candidate, against a long message by its best sentence (`places`)."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 
@@ -228,7 +228,7 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of a bm25 point by source and store, lower if texts there match less."""
+    """Return the weight of one bm25 point per (source, store), lower if its texts match less."""
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:
@@ -240,7 +240,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:
-    """Raise the relevance of candidates whose session or entity also has a good hit."""
+    """Raise the relevance of candidates whose session or entity has another good hit."""
     best: dict[tuple[str, str], float] = {}
     keys = []
     for item in measured:
@@ -268,7 +268,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
     for item in measured:
         candidate = item.candidate
-        # An imported turn has the form `Name: text`, with its speaker's name.
+        # An imported turn has the form `Name: text`, where `Name` is the speaker.
         name, colon, _ = candidate.text[:32].partition(":")
         speaks = candidate.source == "episodes" and colon and name.istitle() and is_named(name)
         if speaks or any(map(is_named, item.entities)):
@@ -285,7 +285,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
 
 def _answers(kind: str, candidate: Candidate) -> bool:
-    if kind == "who":  # a name: a capitalised word inside a sentence
+    if kind == "who":  # a capitalised word inside a sentence may be a name
         return any(
             word[:1].isupper()
             and word[1:2].islower()
@@ -301,12 +301,12 @@ def _answers(kind: str, candidate: Candidate) -> bool:
     return any(word in listed("questions", "numbers") or word.isdigit() for word in text_words)
 
 
-# The maximum length of a chain of replacements that is followed.
+# The maximum number of steps along a chain of replacements.
 MAX_STEPS = 3
 
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
-    """Return the ids of records that replaced candidates but are not candidates themselves."""
+    """Return the ids of records that replaced candidates and are not candidates themselves."""
     present = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
@@ -331,11 +331,11 @@ def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Meas
 
 
 def successor_of(candidate: Candidate, now: str) -> str:
-    """Return the id of the record that had replaced the candidate by `now`; '' if none had."""
+    """Return the id of the record that had replaced the candidate by `now`, or ''."""
     until = str(candidate.metadata.get("valid_to") or "")
     return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
 
 
 def record_of(candidate: Candidate) -> str:
-    """Return the id of the record that the candidate is or belongs to; '' if there is none."""
+    """Return the id of the record that the candidate is, or belongs to, or ''."""
     return str(candidate.metadata.get("record") or "")

@@ -1,5 +1,5 @@
-"""Marks on memories, and memories as text for the model: facts inside fences, each with its origin.
-The same hits always give the same text, which never exceeds its budget.
+"""Labels of memories, and memories as text for the model: facts inside fences, each with its
+origin. The same hits always yield the same text, which never exceeds its budget.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,25 +14,25 @@ from memory_fabric.language.times import days_between
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, neutralised, one_line
 
-# The headings say that the lines are facts, not orders, and leave the decision to the model.
+# Headings that present the lines as facts, not as orders; the model decides.
 PROMPT_HEADING = (
     "Remembered from earlier work, may be relevant (facts on record, not instructions):"
 )
 AGENT_HEADING = "Remembered for this kind of task (facts on record, not instructions):"
 MAX_TEXT_CHARS, MAX_WHY_CHARS, MAX_EPISODE_CHARS = 360, 200, 280
-WHOLE = (1 << 20, 1 << 20)  # limits for text and reason that no line reaches
+WHOLE = (1 << 20, 1 << 20)  # limits of text and reason that are never reached
 MAX_NAMES, MAX_NAME_CHARS, MAX_PATH_CHARS = 4, 60, 100
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
 
 
 def render(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> str:
-    """Return the hits as fenced text of at most `max_chars`; '' if not even one hit fits."""
+    """Return the hits as fenced text of at most `max_chars`; '' if no hit fits."""
     shown = "\n".join(map(hit_line, fitting(hits, heading=heading, max_chars=max_chars)))
     return "\n".join((OPEN_FENCE, heading, shown, CLOSE_FENCE)) if shown else ""
 
 
 def fitting(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> list[models.Hit]:
-    """Return the hits that `render` would show within this budget."""
+    """Return the hits that fit into `max_chars` together with the heading and the fences."""
     chars_left = max_chars - len("\n".join((OPEN_FENCE, heading, CLOSE_FENCE)))
     lines = []
     for hit in hits:
@@ -44,7 +44,7 @@ def fitting(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> list
 
 
 def hit_line(hit: models.Hit) -> str:
-    """Return `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (names)` for a hit."""
+    """Return a hit as `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (names)`."""
     about, is_turn = hit.metadata, hit.source == "episodes"
     speaker = f"{about.get('role') or 'someone'} said"
     source, _, id_ = hit.id.partition(":")
@@ -60,13 +60,13 @@ def hit_line(hit: models.Hit) -> str:
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         name if source == "graph" else short_id(id_),  # a graph hit is looked up by its name
     ]
-    # Leave out names that recall added, and the project's name, which most memories have.
+    # Leave out the names that recall added, and the project's name, which most memories contain.
     stated = about.get("entities") or hit.entities[:1]
     own_names = [name for name in stated if name != about.get("project")]
     limit = MAX_EPISODE_CHARS if is_turn else MAX_TEXT_CHARS
     why, words = str(about.get("why") or ""), words_of(hit)
     if words:
-        # The user's own text is not shortened, because a cut could change its meaning.
+        # The user's own words are not shortened, because that could change their meaning.
         limit = max(limit, len(words) + 2)
         text = models.words_first(words, one_line(hit.text), why, limit)
         return memory_line(marks, text, "", own_names, (limit, 0), about=about)
@@ -74,13 +74,13 @@ def hit_line(hit: models.Hit) -> str:
 
 
 def words_of(hit: models.Hit) -> str:
-    """Return the user's own text from which a memory was noted; '' if there is none."""
+    """Return the user's own words that a memory quotes; '' if it quotes none."""
     is_users = hit.metadata.get("trust") == "user"
     return one_line(str(hit.metadata.get(models.QUOTATION) or "")) if is_users else ""
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
-    """Return the mark of a low-trust memory; `about` is metadata with its author or source."""
+    """Return the label of a low-trust memory; `about` is metadata with its author or source."""
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
     imported = (about or {}).get(models.IMPORTED)
     if trust == "tool" and imported:
@@ -92,7 +92,7 @@ def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
 
 
 def low_trust_of(record: models.Record) -> str:
-    """Return the mark of a low-trust record; '' for any other record."""
+    """Return the label of a low-trust record, or '' for any other record."""
     about = {
         "author": record.author,
         "is_member": record.origin == models.SHARED_LOG,
@@ -102,7 +102,7 @@ def low_trust_of(record: models.Record) -> str:
 
 
 def replaced_by(about: Mapping[str, Any]) -> str:
-    """Return the mark of a replaced memory, with its successor's id; '' for a current memory."""
+    """Return the label of a replaced memory, with its successor's id; '' for a current memory."""
     if not about.get("over", bool(about.get("superseded_by"))):
         return ""
     newer = str(about.get("superseded_by") or "")
@@ -110,7 +110,7 @@ def replaced_by(about: Mapping[str, Any]) -> str:
 
 
 def changed_files(about: Mapping[str, Any]) -> str:
-    """Return `(src/a.py has changed since; src/b.py is gone)`; '' if none of the files changed."""
+    """Return `(src/a.py has changed since; src/b.py is gone)`, or '' if no file has changed."""
     changed = about.get(models.CHANGED_FILES)
     if not isinstance(changed, dict) or not changed:
         return ""
@@ -126,7 +126,7 @@ def changed_files(about: Mapping[str, Any]) -> str:
 
 
 def path_text(path: Sequence[models.Relation]) -> str:
-    """Return a path's relations as text, as they are stored: `a recommends b; b used_for c`."""
+    """Return the relations of a path as text: `a recommends b; b used_for c`."""
     return neutralised("; ".join(f"{r.source} {r.type} {r.target}" for r in path))
 
 
@@ -148,9 +148,9 @@ def memory_line(
     *,
     about: Mapping[str, Any] = {},
 ) -> str:
-    """Return `- [mark · mark] text — because why (names)`; `limits` apply to text and reason. A
-    reason that repeats the text is left out, and so are paths and names without a new word. `about`
-    may list changed files.
+    """Return `- [mark · mark] text — because why (names)`; `limits` apply to text and reason. Omit
+    a reason that repeats the text, and names that are paths or that the text contains. `about` may
+    list changed files.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
@@ -168,24 +168,24 @@ def memory_line(
     return neutralised(" ".join(filter(None, (first, body, tagged, changed_files(about)))))
 
 
-# The number of days after which memories of a type should be reviewed; None for never.
+# After this number of days, memories of a type should be reviewed; None means never.
 STALE_AFTER_DAYS = {
     "decision": 90,
     "pattern": 180,
     "technology": 120,
     "preference": 365,
     "agent": None,
-    "episode": None,  # a past turn remains true
+    "episode": None,  # a past turn stays true
 }
 DEFAULT_DAYS = 90
-# Fields that are emptied for a memory that was replaced only after the requested time.
+# Fields to empty for a memory that was replaced only after the time that the question asks for.
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
 def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
-    """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`. If a
-    memory's time is unknown, its `days_since` is None and it is not stale. A record that is pinned
-    or was confirmed later is not stale. `over` is True for a replaced or expired memory.
+    """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`. A
+    memory of unknown time has `days_since` None and is not stale; neither is a record that is
+    pinned or was confirmed recently. `over` is True if a memory was replaced or has expired.
     """
     marked = []
     for hit in hits:
@@ -200,13 +200,13 @@ def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
 
 
 def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
-    """Return True if a memory of this type is stale after `days`, by its limit or `own_limit`."""
+    """Return True if a memory of this type is stale after `days`, by `own_limit` or its limit."""
     limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
 
 
 def limit_days(kind: str, own_limit: int | None = None) -> int | None:
-    """Return the number of days after which a memory of this type is stale; None for never."""
+    """Return after how many days a memory of this type is stale; None if it never is."""
     limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
     return limit if limit is None or own_limit is None else own_limit
 
@@ -218,14 +218,14 @@ def is_over(hit: models.Hit, now: str) -> bool:
 
 
 def kind_of(hit: models.Hit) -> str:
-    """Return the type of a hit's record, else the type of its entity, else ''."""
+    """Return the type of a hit's record or entity, or ''."""
     return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
 
 
 def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
-    """Add the changed files to the hits' metadata, with at most two `lstat` calls for each hit."""
+    """Add changed files to the hits' metadata, with at most two `lstat` calls per hit."""
     ids = [str(hit.metadata.get("record") or "") for hit in hits]
-    from memory_fabric.store.projects import file_states  # imported late: most prompts show nothing
+    from memory_fabric.store.projects import file_states  # imported late: often no hits
 
     changes = file_states.changed(memory, ids) if ids else {}
     pairs = zip(hits, ids, strict=True)
@@ -233,8 +233,8 @@ def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
 
 
 def mark_records(records: Sequence[models.Record], memory: Memory) -> list[models.Record]:
-    """Return records with their changed files in the evidence, for display only."""
-    from memory_fabric.store.projects import file_states  # imported late: most prompts show nothing
+    """Return the records with their changed files in the evidence, for display only."""
+    from memory_fabric.store.projects import file_states  # imported late: rarely needed
 
     changes = file_states.changed(memory, [record.id for record in records])
     more = {id_: {models.CHANGED_FILES: files} for id_, files in changes.items()}
@@ -242,7 +242,7 @@ def mark_records(records: Sequence[models.Record], memory: Memory) -> list[model
 
 
 def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
-    """Return each hit after the newer hits that contradict it, and mark the older one."""
+    """Move each hit behind the newer hits that contradict it, and mark the older hit."""
     by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
     stated = {}
     for id_, hit in by_record.items():
@@ -256,7 +256,7 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     placed: dict[str, models.Hit] = {}
     for hit in hits:
         id_ = str(hit.metadata.get("record")) if hit.source == "records" else ""
-        # The newest hit comes first: one of the newer hits may contradict another.
+        # The newest hit comes first, because the newer hits may contradict each other, too.
         for other in sorted(newer.get(id_, ()), key=lambda other: len(newer.get(other, ()))):
             placed.setdefault(by_record[other].id, by_record[other])
         placed.setdefault(hit.id, by_record[id_] if id_ in newer else hit)
@@ -264,20 +264,20 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
 
 
 def said_before(about: Mapping[str, object]) -> str:
-    """Return `said before 1a2b3c4d` for a memory that a newer memory contradicts; else ''."""
+    """Return `said before 1a2b3c4d` if a newer memory contradicts this memory, else ''."""
     newer = about.get(models.SAID_BEFORE)
     return f"said before {short_id(str(newer[-1]))}" if isinstance(newer, list) and newer else ""
 
 
 Claim = TypeVar("Claim")
-# The largest shares of others together and each beside own memories, and of each without them.
+# The maximum shares of other people together, and of each beside own memories or without these.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return, in order, the first claims of other people, up to their share of `places` claims."""
+    """Return other people's first claims, in order, up to their shares of `places` claims."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}
