@@ -1,4 +1,4 @@
-"""The context in which handlers answer a request: memory, time and agent."""
+"""The context in which handlers answer a request: the memory, the time and the agent."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # agent_domains is imported late, because isolation is rare
+if TYPE_CHECKING:  # imported late: isolation is rare
     from memory_fabric.recall.agent_domains import AgentDomain
 
 
 class RequestContext:
     """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall. `agent_type` is
     the type of the agent that makes the request, '' for the main session. If config.toml isolates
-    the type, `memory` is limited to its view (`visible_to`). `launched` are the settings with which
-    the session started in another folder. With `is_past`, an old session is read: records get its
-    times, and the present state of files proves nothing.
+    this type, `memory` contains only what the type may see (`visible_to`). `launched` are the
+    settings with which the session started in another folder. With `is_past`, an old session is
+    read: its records get its times, and the present state of files is ignored.
     """
 
     def __init__(
@@ -33,25 +33,25 @@ class RequestContext:
 
     @property
     def domain(self) -> AgentDomain:
-        """The agent's domain, and whether the domain is isolated."""
+        """The agent's domain, with a flag whether the domain is isolated."""
         # Imported late: recall for a prompt does not use the domain.
         from memory_fabric.recall.agent_domains import domain_for
 
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of statements that this agent makes in a session."""
+        """Return the provenance of this agent's statements in a session."""
         agent, domain = self.agent_type, self.domain.name
         return Provenance(source, trust=trust, session=session, agent=agent, domain=domain)
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
-        """Return the context for another agent type, or for a session `launched` elsewhere."""
+        """Return the context of another agent type, or of a session `launched` elsewhere."""
         visible = visible_to(self.memory.whole, agent_type, launched)
         return RequestContext(visible, self.now, agent_type, launched, is_past=self.is_past)
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to an agent of this type ('' for the main session)."""
+    """Return the memory that hooks may show to this agent type, '' being the main session."""
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory

@@ -1,4 +1,4 @@
-"""Retrieval: searches and walks along relations. A source that fails is reported and skipped."""
+"""Retrieval of candidates by search and along relations. Errors of sources are only reported."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -23,24 +23,24 @@ Candidates = Sequence[Candidate]
 Groups = Sequence[Sequence[str]]
 Readers = Sequence[Reader]
 Row = TypeVar("Row")
-RECALL_LIMIT = 200  # more candidates of one source were measured to change nothing
-# Of a long text, this many words, the rarest, are searched for; fewer for a waiting user.
+RECALL_LIMIT = 200  # measurements showed no effect of more candidates per source
+# The number of words of a long text, the rarest, to search for; fewer while a user waits.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
-# The sources for a question and for a prompt; "named": observations of entities in the prompt.
+# The sources for a question and for a prompt. "named" are observations of entities in the prompt.
 EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
-# The relations of this many paths become separate hits; further paths are only shown as paths.
+# The relations of so many paths also become separate hits; further paths are only shown as paths.
 MAX_PATHS_AS_HITS = 5
 # The maximum number of full paths that are injected for one prompt.
 MAX_PATHS_TOLD = 2
-# The maximum number of entities from which relations are followed for one question.
+# The maximum number of entities at which walks for a question start.
 MAX_STARTS = 4
 # A longer name in capitals is an identifier, not an abbreviation.
 MAX_ABBREVIATION = 4
-MAX_NAME_KEYS = 900  # the maximum number of names that are looked up in one query
+MAX_NAME_KEYS = 900  # the maximum number of names per query
 _NO_GRAPH = "graph: unavailable, and it is required: {}. Run memory-fabric doctor to see why."
 GRAPH_REQUIRED = _NO_GRAPH.format("nothing could be searched")
 GRAPH_MISSING = _NO_GRAPH.format("what it holds is missing among these")
@@ -56,10 +56,10 @@ def retrieve(
     wide: bool = False,
     sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Return candidates from the sources in all stores, the walked paths, and the sources'
-    failures. Each source and store gives at most `limit` candidates. With `wide`, they include
-    turns next to matching turns, texts with only synonyms of the words, and the client's own memory
-    files. Local records are returned only for their `session`. Raises DeadlinePassed.
+    """Return candidates from the sources in all stores, the walked paths, and the sources' errors.
+    Each source yields at most `limit` candidates per store. With `wide`, these include turns next
+    to matching turns, texts with only synonyms of the words, and the client's own memory files.
+    Local records are returned only to their own `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -97,10 +97,10 @@ def retrieve(
 def with_rarest_terms(
     query: Query, readers: Readers, sources: Container[str], most: int = SEARCHED_TERMS
 ) -> Query:
-    """Reduce the query to its `most` rarest terms in the sources; failing stores are ignored."""
+    """Reduce the query to its `most` rarest terms in the sources; stores that fail are skipped."""
     if len(query.terms) <= most:
         return query
-    # Common words are not counted, because they are never rare.
+    # Weak words are not counted, because they are never rare.
     telling = [term for term in query.terms if term not in concepts.WEAK]
     counts: Counter[str] = Counter()
     for reader in readers:
@@ -112,7 +112,7 @@ def with_rarest_terms(
 
 
 def terms_of_few_records(query: Query, readers: Readers) -> frozenset[str]:
-    """Return the terms of a query that, with all their spellings, occur in few records."""
+    """Return the query's terms that, counting all their spellings, occur in few records."""
     wanted = concepts.concepts(query)
     spellings = [spelling for concept in wanted for spelling in concept.spellings]
     counts: Counter[str] = Counter()
@@ -124,7 +124,7 @@ def terms_of_few_records(query: Query, readers: Readers) -> frozenset[str]:
 def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the newest memories, for a query without words, and the failures of sources."""
+    """Return the newest memories, for a query without words, and the errors of sources."""
     failures: list[str] = []
     candidates: list[Candidate] = []
     readers, arguments = memory.readers(), (limit, query.filters, session)
@@ -167,7 +167,7 @@ def _successors(
 def _near(
     query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return texts with only synonyms of the words; bm25, which would rate these, becomes 0."""
+    """Return texts that contain only synonyms of the words, with a bm25 of 0."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -175,7 +175,7 @@ def _near(
     query = query._replace(phrases=())
     found: list[Candidate] = []
     for reader in readers:
-        # A synonym in hundreds of rows identifies no memory, and ranking the rows takes long.
+        # A synonym in hundreds of rows identifies no memory, and ranking these rows takes long.
         counts = reader.rows_with([word for near in groups for word in near], BY_WORDS)
         rare = [[w for w in near if 0 < counts.get(w, 0) < MAX_COUNTED] for near in groups]
         wanted = [near for near in rare if near]
@@ -186,8 +186,8 @@ def _near(
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return the client's own notes, which have no index, by the number of matching concepts."""
-    # Imported late: a prompt never reads these files.
+    """Return notes from the client's own files, which have no index, by their matching concepts."""
+    # Imported late: only questions read these files.
     from memory_fabric.store.tiers import client_memory_files
 
     memory_files, failed = client_memory_files.candidates(memory, query.filters)
@@ -205,7 +205,7 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 def relations_around(
     hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = search.EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
-    """Map each entity that the hits belong to or mention to its valid relations."""
+    """Map each entity that hits belong to or mention to its valid relations."""
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
@@ -226,13 +226,13 @@ def _sources(
     reader: Reader, query: Query, groups: Groups, session: str, limit: int, wide: bool
 ) -> dict[str, Callable[[], list[Candidate]]]:
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
-    # Search for entities by these words: by the hints, or by all words if there are no hints.
+    # Search for entities by the words of the hints or, without hints, by all words.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
         keys = sorted(concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS)
         keys = [*map(name_key, hints), *keys][:MAX_NAME_KEYS]
-        # Names that are clearly not prose: a path, `spec.shards`, `findById`, `LOADER`.
+        # Hints that are clearly not prose: a path, `spec.shards`, `findById`, `LOADER`.
         exact = [
             hint
             for hint in hints
@@ -257,12 +257,12 @@ def _any_graph(readers: Sequence[Reader], failures: Sequence[str]) -> bool:
 
 
 def valid_at(query: Query) -> str:
-    """Return the time at which relations must be valid: now, the requested time, or '' for any."""
+    """Return the time at which relations must be valid: now, the requested time, or '' (any)."""
     return query.filters.as_of or ("" if query.past else NOW)
 
 
 def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path, ...]:
-    """Walk from the entities that the question names, else from those with similar names."""
+    """Walk from the entities that the question names, or else from entities with similar names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
@@ -289,17 +289,17 @@ def _of_path(path: Path, readers: Sequence[Reader]) -> Candidate:
 
 Edges = Callable[[Sequence[str]], Iterable[Relation]]
 MAX_DEPTH = 3
-# The maximum number of entities in a walk. Thousands around one entity would not help an answer.
+# The maximum number of entities in a walk; thousands around one entity would not help an answer.
 MAX_NODES = 200
 MAX_PATHS = 20
-# With one of these words, a question asks what depends on something.
+# A question with one of these words asks for everything that depends on something.
 _AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted".split()))
 
 
 def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) -> tuple[Path, ...]:
     """Return paths from each start to the entities within `depth` steps, in either direction. Each
-    entity is reached by a shortest path, and a relation back to it ends a path. Beginnings of
-    longer paths are left out. `edges_of` returns the relations of the given entities.
+    entity is reached by a shortest path; a relation back to a reached entity ends a path.
+    Beginnings of longer paths are left out. `edges_of` returns the relations of entities.
     """
     known: dict[str, list[Relation]] = {}
     paths = (_from(start, edges_of, min(depth, MAX_DEPTH), known) for start in starts)
@@ -307,7 +307,7 @@ def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) 
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths: first those with most words of the question, then longer ones."""
+    """Return up to twenty paths: those with the most words of the question, then the longest."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -318,7 +318,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return paths of which the text has each relation or two `names`, or asks what is affected."""
+    """Return paths of which the text has each relation or two `names`, or asks for effects."""
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:

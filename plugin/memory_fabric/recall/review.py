@@ -31,22 +31,22 @@ _OF_OTHERS = f"{_LASTING} = '{models.OTHERS}' AND pinned = 0"
 
 
 class Due(NamedTuple):
-    """A record to decide on, and the kind of the decision."""
+    """A record on which the user must decide, and the kind of decision."""
 
     kind: str
     record: Record
     others: tuple[Record, ...] = ()  # other records that the decision concerns
-    days: int = 0  # the record's age
-    source: str = ""  # its program or colleague or, of a rule, the part that nobody typed
+    days: int = 0  # the age of a stale record
+    source: str = ""  # its program or colleague; for a rule, the untyped part
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return the records to review at `now`, by KINDS; `compared` limits the search for copies."""
+    """Return the records to review at `now`; `compared` limits the search for duplicates."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
     for record in current:
-        # A contradiction awaits review until the user confirms one of the two records.
+        # A contradiction awaits review until the user has confirmed one of the records.
         others = [by_id[id_] for id_ in models.contradicted(record) if id_ in by_id]
         others = [old for old in others if _confirmed_at(old) < record.created_at]
         if others and not _confirmed_at(record):
@@ -68,7 +68,7 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return unconfirmed records of all programs and colleagues, or of the one with this `name`."""
+    """Return unconfirmed records from other programs and colleagues, or from the one `name`."""
     own = filter(models.is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[models.IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
@@ -90,7 +90,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
 
 
 def _unsaid(record: Record) -> list[str]:
-    """Return the parts of a rule's `When:` that nobody typed; [] if the user agreed to the rule."""
+    """Return the parts of a rule's `When:` that the user did not type, unless the user agreed."""
     evidence = record.evidence
     is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(models.WHEN)
     is_settled = _confirmed_at(record) or evidence.get(models.EFFECT)
@@ -98,7 +98,7 @@ def _unsaid(record: Record) -> list[str]:
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
-    """Yield the newest of several records that state nearly the same, with the other records."""
+    """Yield the newest of several nearly equal records, with the other ones."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
     groups: dict[tuple[object, ...], list[Hit]] = {}
     for record in by_id.values():
@@ -115,7 +115,7 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 
 def asks_about(record: Record) -> str:
-    """Return the `When:` of a rule that a team's owner set for this user; '' for other records."""
+    """Return the `When:` of a rule that the owner of a team's space set; '' for other records."""
     is_asking = record.source == models.OTHERS and record.evidence.get(models.FOR_TEAM)
     return str(record.evidence.get(models.WHEN) or "") if is_asking else ""
 
@@ -144,14 +144,14 @@ def records_with_changes(memory: Memory, types: Sequence[str] = ()) -> list[Reco
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
-# The maximum number of items in one transaction of a prune, so that transactions are short.
+# The maximum number of items that are pruned in one transaction, which keeps transactions short.
 BATCH = 200
-# If one of these fields has changed since an item was shown, the item is kept.
+# An item is kept if one of these fields has changed since the item was shown.
 _KEPT = ("type", "id", "newest", "observations")
 
 
 class Stale(NamedTuple):
-    """An entity or record that is stale: its age in days, and the limit for its type."""
+    """A stale entity or record, its age in days, and the limit for its type."""
 
     item: AgedMemory
     days: int
@@ -159,14 +159,14 @@ class Stale(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Stale entities and records, oldest first, up to a limit; `total` is the number of all."""
+    """Stale entities and records, oldest first, up to a limit; `total` also counts the others."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0
 
 
 class Pruned(NamedTuple):
-    """The result of a prune: removed items, items kept because of changes, the id for `undo`."""
+    """The result of a prune: removed items, items kept because they changed, the id for `undo`."""
 
     removed: tuple[Stale, ...] = ()
     kept: tuple[Stale, ...] = ()
@@ -182,9 +182,9 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return entities and records that are stale at `now`, with texts. `types`, if given, limits
-    their types, and `named` their names or ids. `older_than` (days) replaces the limits of the
-    types. Raises NotFound for a name that is unknown or not stale.
+    """Return the entities and records that are stale at `now`, with texts. `types` selects types,
+    `named` names or ids. `older_than` (days) replaces the limits of the types. Raises NotFound for
+    a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -215,13 +215,13 @@ def prune(
     now: str,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Forget `shown` items as one change, except those used since then. Raises StoreUnavailable."""
+    """Forget `shown` items as one change, unless they were used since. Raises StoreUnavailable."""
     report = progress or (lambda done, of: None)
     batch = new_id()
     removed: list[Stale] = []
     for database in memory.databases():
         mentions_by_row = last_mentions.mentions(database, now)
-        # Compare entities first, because the removal of a record may change observations.
+        # Compare entities first, because removing a record may change their observations.
         mine = [s for s in shown if s.item.store == database.kind]
         mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
@@ -239,7 +239,7 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return an item with its age if neither it nor a record about it is pinned or recent."""
+    """Return an item with its age, unless it or a record that mentions it is pinned or recent."""
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
         if mention.pinned or not is_stale(mention.type, days_between(mention.at, now), own_limit):
@@ -261,7 +261,7 @@ def _unchanged(
         if seen is not None
         and all(getattr(s.item, field) == getattr(seen, field) for field in _KEPT)
         and (s.item.kind != last_mentions.ENTITY or s.item.name == seen.name)
-        # An entity may have lost relations with other removed entities, but not gained any.
+        # An entity may have lost relations to other removed entities, but must not have gained any.
         and seen.linked <= s.item.linked
         and seen.last_at <= s.item.last_at
         and not any(
@@ -283,7 +283,7 @@ def _forget(
     }
     try:
         memory.write_now("forget", payload, by, store=db.kind)
-    except StoreUnavailable as error:  # not queued: a memory used meanwhile must be kept
+    except StoreUnavailable as error:  # do not queue: the memory may be used meanwhile
         problem = f"was pruned: {error.message.rstrip('.')}."
         back = f"memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
         text = f"Nothing {problem}" if is_first else f"Not all of it {problem} {back}"
@@ -298,7 +298,7 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
     chosen: dict[tuple[str, ...], Stale] = {}
     by_key = {_key(s.item): s for s in found}
     for text in named:
-        # Find the keys of the entities with this name, or else of the record with this id.
+        # Find the keys of the entities with this name, or else the key of the record with this id.
         meant = resolve.entities_meant(memory, text)
         keys: list[tuple[str, ...]] = [(last_mentions.ENTITY, *one) for one in meant]
         if not keys and resolve.looks_like_id(text):
