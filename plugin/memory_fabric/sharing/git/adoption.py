@@ -31,7 +31,7 @@ MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
-    """Journal lines whose records are missing in memory, newest first. `proved`: this home wrote
+    """Journal lines whose records are missing in memory, newest first. If `proved`, this home wrote
     them. `others` counts the lines of other authors, which are not restored. `origin` is the id of
     a project of this home if the journal comes from its folder and that folder no longer exists.
     """
@@ -174,7 +174,7 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign all journal lines whose records are in memory. `settled`: no line awaits an answer."""
+    """Sign all journal lines whose records are in memory. If `settled`, none awaits an answer."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return

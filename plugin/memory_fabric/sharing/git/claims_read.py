@@ -71,7 +71,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
             unreadable += 1  # not written by this package
             continue
-        last.pop(value["id"], None)  # ids are sorted by their last lines
+        last.pop(value["id"], None)  # re-insert: the last line sets the order
         last[value["id"]] = Claim(value["id"], ids.checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 

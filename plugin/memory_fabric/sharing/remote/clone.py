@@ -146,8 +146,9 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Create a commit with changed files; return its id. Empty files are deleted. Without
-        `parent`, it has no history but also the `kept` files (blob ids by path). Raises Damaged.
+        """Create a commit with changed files; return its id. Empty files are deleted. A commit
+        without `parent` has no history, and also contains `kept` (blob ids by path). Raises
+        Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]

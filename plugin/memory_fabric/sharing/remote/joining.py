@@ -24,7 +24,7 @@ NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """The created links, the user's own first, and the key. `is_first`: no other machine joined."""
+    """The created links, the user's own first, and the key. `is_first` for the first machine."""
 
     made: tuple[Tie, ...]
     key: keys.Key

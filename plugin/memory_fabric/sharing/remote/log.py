@@ -26,7 +26,7 @@ from memory_fabric.sharing.team.keys import Key
 # The name of the only member of a space that is shared by one user's machines.
 ME = "me"
 EPOCH = 1
-# How often a push is tried, and the maximum number of seconds between two attempts.
+# The number of attempts to push, and the maximum number of seconds between two attempts.
 TRIES, WAIT_S = 12, 0.5
 # No line is appended to a larger file, because git hosts refuse large files.
 MAX_FILE_BYTES = 8 << 20
@@ -248,7 +248,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's files with unwanted operations removed, and all in `all_of`."""
+        """Return this machine's changed files, and `all_of`, without unwanted operations."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -271,7 +271,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Files], *, anew: bool = False) -> None:
-        """Push a commit with changed files: on the newest one or, with `anew`, without history."""
+        """Push changed files as a commit after the newest one or, with `anew`, without history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)

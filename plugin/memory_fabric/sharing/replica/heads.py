@@ -31,8 +31,8 @@ ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 class Head(NamedTuple):
     """A row of `team_heads`. `value` is JSON, '' if the author withdrew the statement. `payload` is
-    the unreadable operation itself, the reason for a refusal, or AGAIN. `seen`: the operation was
-    read from the log; otherwise, only this machine has it.
+    the unreadable operation itself, the reason for a refusal, or AGAIN. If `seen`, the operation
+    was read from the log; otherwise, only this machine has it.
     """
 
     op_id: str

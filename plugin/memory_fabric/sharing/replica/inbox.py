@@ -185,7 +185,7 @@ class _Batch:
         stored = self._ids.get(operation.op_id)
         if not _is_known(part.came) or is_hidden:
             if stored is None:
-                payload = json.dumps(part.came._asdict())  # read it later
+                payload = json.dumps(part.came._asdict())  # kept until it becomes readable
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
@@ -193,7 +193,7 @@ class _Batch:
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
-            return  # the server was reset and gave this id to another operation
+            return  # after a server reset, another operation has this id
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -364,7 +364,7 @@ class _Batch:
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
-    """Return True if an operation has the value of an unsent own head and replaces all it does."""
+    """Return True if an operation repeats an own, unsent head and replaces the same operations."""
     is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
     return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 

@@ -41,8 +41,8 @@ _CLOSED = (
 def show(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], was: Mapping[str, Head], name: str
 ) -> None:
-    """Store the current statements on the changed keys, and delete statements that every member has
-    withdrawn. `was` maps keys to their replaced heads; `name` is the project's name.
+    """Store the current statements on the changed keys, and delete statements that no member makes
+    any more. `was` maps keys to their replaced heads; `name` is the project's name.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, name)
@@ -62,7 +62,7 @@ def show(
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Remove the conditions from owners' rules, so that the rules ask no longer at tool calls."""
+    """Remove the conditions from owners' rules, so that these no longer ask at tool calls."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}

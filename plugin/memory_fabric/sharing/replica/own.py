@@ -280,7 +280,7 @@ class _Stated:
         """Withdraw the statement of this kind, as if the user had withdrawn it here."""
         value = self.value
         if kind == wire.RECORD:
-            if value["is_kept"]:  # do not block the text: others may state it
+            if value["is_kept"]:  # not forgotten, so others may state the text
                 self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
             self._apply("forget", {"ids": [value["id"]]})
         elif kind == wire.ENTITY:
@@ -297,7 +297,7 @@ class _Stated:
             self._apply("delete_relations", {"relations": [edge]})
             for end in ("from", "to"):
                 self._remove_if_unsaid(value[end])
-        else:  # DISMISSAL: accept others' statements again
+        else:  # withdrawn dismissal: accept others' statements again
             id_ = (tombstone_of(value["of"]),)
             buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
             self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})

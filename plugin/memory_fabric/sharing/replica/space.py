@@ -14,7 +14,7 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# The key in `meta` that is set if operations carry a proof. PRIVATE: only the user reads them.
+# A key in `meta`, set if operations carry a proof: to PRIVATE if only the user reads them.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Selects the keys on which the user's machines disagree; each key has several heads.

@@ -1,5 +1,5 @@
-"""Connections to the PostgreSQL server of a shared log. The address contains no password, and
-connections to other hosts are encrypted. Also, the version of the schema on a server.
+"""Connections to the PostgreSQL server of a shared log, and checks of its schema's version.
+Connections to other hosts are encrypted, and addresses contain no password.
 """
 
 import configparser

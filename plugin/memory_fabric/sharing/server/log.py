@@ -18,7 +18,7 @@ LONG_LIMIT_S = 600
 # The maximum number of rows and of bytes in one statement (PUSH) and in one reply (PULL).
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# How often a batch is sent if PostgreSQL-compatible engines report a serialisation failure.
+# Attempts to send a batch, because some PostgreSQL-compatible engines often fail to serialise.
 ATTEMPTS = 3
 # The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
@@ -219,7 +219,7 @@ class SharedLog:
         columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # As one message, the pipeline does not block other members during round trips.
+                # Sent as one message, so that no network round trip prolongs the transaction.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))

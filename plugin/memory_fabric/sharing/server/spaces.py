@@ -126,7 +126,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate errors of changes of members; the last owner of a space cannot be removed."""
+    """Translate errors of adding or removing a member; the last owner cannot be removed."""
     with translate.translated(f"Cannot {what} {member}"):
         try:
             yield

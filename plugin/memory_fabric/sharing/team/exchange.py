@@ -234,7 +234,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # the history has forgotten records
+            with suppress(NotFound):  # forgotten records are in the history
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue

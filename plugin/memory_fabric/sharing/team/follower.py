@@ -55,7 +55,7 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
             may = sync.may_exchange(memory.settings)
-            # Hooks exchange links to git repositories, because git hosts must not be polled.
+            # Hooks start the exchange through git, because git hosts must not be polled.
             joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()

@@ -1,4 +1,4 @@
-"""Creation of a space of a shared log, joining a space, and addition of members."""
+"""Creating and joining spaces of a shared log, and adding members to a space."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,8 +24,8 @@ Words = Callable[[], str]
 
 
 class Joined(NamedTuple):
-    """The result of joining a space. `known`: the link existed before. With `--me`, `key` is set;
-    if `is_new_key`, the user must type the key's words on the user's other machines.
+    """The result of joining a space. `known` is True if the link existed before. With `--me`, `key`
+    is set; if `is_new_key`, the user must type the key's words on the user's other machines.
     """
 
     tie: Tie

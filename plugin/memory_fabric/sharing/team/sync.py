@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # imported late: the extra's packages must first be importabl
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # The interval of checks for silent members, and the time without reading that makes one silent.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds in one run: changes made during it are sent, too, because other processes find it locked.
+# Rounds per run: a run also sends changes made meanwhile, because the space is locked for others.
 MAX_ROUNDS = 20
 # Seconds to wait for another process's exchange, which usually takes less time.
 LEAVE_WAIT_S = 30.0
@@ -160,7 +160,7 @@ def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange with all spaces that are not in back-off; log failures and then return 1."""
+    """Exchange with all spaces that are not in back-off; return 1 if an exchange failed."""
     settings = config.read_settings(os.environ, {})
 
     def stop() -> None:
