@@ -78,7 +78,7 @@ _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
-# Borders between sentences.
+# Borders between sentences, and a reason before its consequence: "it times out, so we retry".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4

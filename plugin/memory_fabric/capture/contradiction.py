@@ -34,7 +34,7 @@ _CLAUSES = (
 # Words that make opposite statements compatible: for a time limit, a trial or an addition.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Entity types of which one can choose one; too many records share a component.
+# Types of entities that can be chosen. Components are left out: too many records share one.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
 # The minimum share and number of the shorter record's words that the other record also contains.
 # More words are required unless both records mention known technologies.

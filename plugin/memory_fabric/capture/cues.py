@@ -21,7 +21,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A hint at a statement to store. A text matches if it has one of `words` and `expression`."""
+    """A hint at a statement to store: one of `words` and, if given, `expression` must match."""
 
     kind: str
     weight: float

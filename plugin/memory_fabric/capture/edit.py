@@ -251,7 +251,7 @@ def change(
 
 
 def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Record]:
-    """Confirm and return the records with these ids. Raises BadInput, errors of `editable`."""
+    """Confirm and return the records with these ids. Raises NotFound and BadInput."""
     chosen = [editable(memory, name, of_others=True) for name in dict.fromkeys(names)]
     for stored in chosen:
         if stored.record.status == "candidate":
@@ -321,7 +321,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Close, for the user, the records that this record contradicts; return it and the others."""
+    """Replace, for the user, the records that this record contradicts; return (new, replaced)."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

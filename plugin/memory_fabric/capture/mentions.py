@@ -155,7 +155,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
     if len(run) > 1 and run[0].key.endswith("based") and run[1].key in vocabulary.PATTERN_HEADS:
         stem = run[0].text.lower().removesuffix("based").rstrip("-_")
         if stem and stem.replace("-", "").isalnum():
-            return f"{stem}-{run[1].text.lower()}", 2  # "token-based pagination" becomes this
+            return f"{stem}-{run[1].text.lower()}", 2  # from "token-based pagination"
     text, key = words[i].text, words[i].key
     if key in known and (len(key) > 3 or text == known[key]) and key not in STOPWORDS:
         return known[key], 1

@@ -43,7 +43,7 @@ _DOUBLED = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or character of a text with its offsets. `begins`: it may begin a sentence."""
+    """A word or character of a text, with offsets. `begins` is True if it may begin a sentence."""
 
     text: str
     at: int

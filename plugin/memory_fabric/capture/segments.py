@@ -14,8 +14,8 @@ from memory_fabric.text import one_line, without_injected
 MAX_CHARS = 65536
 # A longer sentence is pasted data, not a statement. Expressions that parse sentences need a limit.
 MAX_SENTENCE_CHARS = 700
-_WRAPPED_FROM = 55  # an editor wrapped a line of this length without an end mark
-_WRAPPED_LOWER_FROM = 30  # or of this length if the next line is in lower case
+_WRAPPED_FROM = 55  # minimum length of a line that an editor wrapped
+_WRAPPED_LOWER_FROM = 30  # minimum length if the next line is in lower case
 _QUOTED_FROM_WORDS = 9  # long quotations are others' text, shorter ones mostly names
 # The marker by which `redact` replaces private text; it is not part of a statement.
 _PRIVATE = "[redacted: private]"
@@ -85,10 +85,10 @@ def _without_span(text: str, opening: str, closing: str) -> str:
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
-    """Return the lines, with an empty line, which ends a paragraph, for each that is not prose."""
+    """Return the lines; lines that are not prose become empty, which ends a paragraph."""
     prose: list[str] = []
     fence, in_trace, in_paste = "", False, False
-    # The text may be a diff, even if a diff's header is missing.
+    # Detect a diff, even if its header is missing.
     added = sum(line.startswith("+") and not line.startswith("+ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("- ") for line in lines)
     spaced = sum(line.startswith(("+  ", "-  ")) for line in lines)

@@ -25,7 +25,7 @@ GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """A caller's domain. `stated`: config.toml specifies it for the agent type, or isolates it."""
+    """A caller's domain; `stated` if config.toml sets it for the agent type, or isolates it."""
 
     name: str = GENERAL
     stated: bool = False

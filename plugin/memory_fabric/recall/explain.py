@@ -38,7 +38,7 @@ def explain(
     fabric: Fabric, text: str, *, session: str = "", known: Known | None = None, **question: Any
 ) -> Explanation:
     """Answer a question, and explain the answer. `question` has more arguments of Fabric.recall;
-    `known` describes memories that the session has already. Raises DeadlinePassed.
+    `known` lists memories that the session has already seen. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))

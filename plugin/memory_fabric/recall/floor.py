@@ -26,7 +26,7 @@ SPECIFIC = 1.0
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
 # The minimum share of a memory's words that the prompt contains, and the share that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request that contains this share of a memory's words, of LONG_MEMORY or more, only repeats it.
+# A request with this share of the words of a memory of at least LONG_MEMORY words only repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
 # By number of shared rare words, the minimum share of the prompt's weight that a memory covers.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
@@ -42,7 +42,7 @@ NAMED_EASE = 0.4
 FIXES = frozenset(("solution", "problem"))
 WITHOUT_TROUBLE = 1.5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
-# If neither the sentence nor the memory is this short (in words), one shared word is not enough.
+# One shared word is enough only if the sentence or the memory has at most this many words.
 FEW_WORDS = 12
 # The maximum number of a prompt's sentences that are compared with memories.
 MAX_PARTS = 6
@@ -56,8 +56,8 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 class Floor:
     """The floor for one prompt; a memory must be about the prompt or about one of its sentences.
-    `talk`: the prompt asks for earlier conversations. `is_paste`: the prompt is pasted text, for
-    which only a fix of the failure in the text is injected.
+    With `talk`, the prompt asks for earlier conversations. With `is_paste`, the prompt is pasted
+    text, for which only a fix of the failure in the text is injected.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Floor:
 
 
 class Part:
-    """The requirements on memories by one sentence of a prompt, or by the whole prompt."""
+    """The requirements of one sentence of a prompt, or of the whole prompt, for memories."""
 
     def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
@@ -213,7 +213,7 @@ class Part:
 
 
 def rare_terms(hits: Iterable[Hit]) -> frozenset[str]:
-    """Return the words of the prompt that match at most FEW_ROWS of these memories."""
+    """Return the words of the prompt that occur in at most FEW_ROWS of these memories."""
     counts = Counter(term for hit in hits for term in hit.metadata.get("matched", ()))
     return frozenset(term for term, count in counts.items() if count <= FEW_ROWS)
 

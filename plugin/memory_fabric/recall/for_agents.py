@@ -87,7 +87,7 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return each task's hits, best first, until the deadline; with `searches`, strong ones."""
+    """Return each task's hits, best first, until the deadline; only strong ones with `searches`."""
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:

@@ -58,7 +58,7 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may contain a failure: it has many lines, or a long error."""
+    """Return True if a prompt may show a failure: it has many lines, or is long with an error."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)

@@ -267,7 +267,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a text's sentences, and True if it has over WINDOW_TERMS content words in several."""
+    """Return a text's sentences, and True if there are several with over WINDOW_TERMS words."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):

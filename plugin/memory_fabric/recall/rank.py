@@ -173,7 +173,7 @@ class Similarity(Protocol):
 WEIGHT = 1.5
 # The weight for turns is lower, because turns express their meaning less clearly than records.
 TURN_WEIGHT = 1.0
-MEASURED = 200  # only so many hits are measured; later ones would not move to the top
+MEASURED = 200  # similarity is measured for this many hits; later hits would not move to the top
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
@@ -205,7 +205,7 @@ def measured(
 
 # The maximum number of similar candidates per table.
 MOST_NEAR = {"records": 30, "observations": 30, "episodes": 10}
-SPARE = 10  # factor for the rows to fetch if filters or domains will exclude some
+SPARE = 10  # the number of rows is multiplied by this if filters or domains exclude some
 
 
 def near(

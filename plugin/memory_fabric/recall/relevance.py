@@ -41,8 +41,8 @@ _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 class Measured:
     """A candidate with the parts of its relevance. `mask` has a bit for each concept that the
     candidate contains; `before`, `after` and `passages` are the masks of its neighbouring turns and
-    of its passages. If it `replaces` a record, the record's words count as its own. `is_exact`: it
-    is a row of the entity whose name is the whole question.
+    of its passages. If it `replaces` a record, the record's words count as its own. If `is_exact`,
+    it is a row of the entity whose name is the whole question.
     """
 
     before = after = 0
@@ -171,7 +171,7 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return each concept's share of the total weight, its strength times rarity in the `masks`."""
+    """Return each concept's share of the total weight (strength × rarity in the `masks`)."""
     count = len(masks) + PRIOR_CANDIDATES
     held = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
     raw = [c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, held, strict=True)]
@@ -185,7 +185,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score the words of each candidate, against a long message by its best sentence (`places`)."""
+    """Score each candidate's words against the question or, if it is long, its best sentence."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 

@@ -270,7 +270,7 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 Claim = TypeVar("Claim")
-# The maximum shares of other people together, and of each beside own memories or without these.
+# The maximum shares: of other people together, of each beside own memories, of each without these.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 

@@ -16,7 +16,7 @@ class RequestContext:
     the type of the agent that makes the request, '' for the main session. If config.toml isolates
     this type, `memory` contains only what the type may see (`visible_to`). `launched` are the
     settings with which the session started in another folder. With `is_past`, an old session is
-    read: its records get its times, and the present state of files is ignored.
+    read: new records get the session's times, and the present state of files is ignored.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class RequestContext:
 
     @property
     def domain(self) -> AgentDomain:
-        """The agent's domain, with a flag whether the domain is isolated."""
+        """The agent's domain, which may be isolated."""
         # Imported late: recall for a prompt does not use the domain.
         from memory_fabric.recall.agent_domains import domain_for
 

@@ -1,4 +1,4 @@
-"""Retrieval of candidates by search and along relations. Errors of sources are only reported."""
+"""Retrieval by search and along relations. A source that fails is reported and skipped."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -318,7 +318,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return paths of which the text has each relation or two `names`, or asks for effects."""
+    """Return the paths whose relations or names the text mentions, or whose effects it asks for."""
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:

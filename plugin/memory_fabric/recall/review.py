@@ -68,7 +68,7 @@ def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
 
 
 def brought(memory: Memory, name: str | None = None) -> list[Due]:
-    """Return unconfirmed records from other programs and colleagues, or from the one `name`."""
+    """Return unconfirmed records from all programs and colleagues, or from the one named `name`."""
     own = filter(models.is_unconfirmed_import, memory.find_records(_CURRENT, (), MAX_READ))
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[models.IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)

@@ -40,9 +40,9 @@ MAX_CAPTION_CHARS = 320
 # The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
 # Unused characters go to the first of these kinds that needs them, then to others' records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records have the same subject if they share this number, and this share, of words.
+# Records have the same subject if they share SAME_WORDS words, SAME_SHARE of the shorter record's.
 SAME_WORDS, SAME_SHARE = 2, 0.6
-# Of two records of a session that share this number, and this share, of words, the later is shown.
+# Of records of a session that share LATER_WORDS words, LATER_SHARE of the shorter, show the latest.
 LATER_WORDS, LATER_SHARE = 4, 0.45
 TRUSTED = ("user", models.AGREED)
 # Words of negation in several languages, which are compared because they are not content words.
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines with keys, the number of characters reserved for them, and the rank for spare ones."""
+    """Lines with keys, their reserved number of characters, and their rank for spare characters."""
 
     lines: tuple[tuple[str, str], ...]
     share: int

@@ -57,7 +57,7 @@ class Earned(NamedTuple):
     agreed: str = ""  # the assistant's proposal and the user's agreement
     at: str = ""  # the time of the words
     candidate: Record | None = None  # the candidate in `From:`
-    is_staged: bool = False  # not yet confirmed by the transcript that a person typed them
+    is_staged: bool = False  # the transcript does not yet show that a person typed the words
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return a note's evidence: its kind, its fields, and words that the user did not type."""

@@ -237,7 +237,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences after and before `around` in turn, one per side or up to MAX_BLOCK_CHARS."""
+    """Add sentences on both sides of `around`: up to MAX_BLOCK_CHARS, but at least one each."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0

@@ -34,7 +34,7 @@ SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
 # Two sentences have the same subject if they share this many words and each has at most one other.
 FRAME = 3
-# Two sentences have the same subject if their first words, this many, are equal and two are rare.
+# Two sentences have the same subject if they begin with this many equal words, two of them rare.
 LEADING = 3
 # A word is common if the texts that contain it exceed this share and this number.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
