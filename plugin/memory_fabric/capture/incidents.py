@@ -51,7 +51,7 @@ class Failure(NamedTuple):
     cause: str = ""
     symptom: str = ""  # in the user's words
     passes: bool = False  # another command for the same target passed
-    is_over: bool = False  # `passes`, or an answer reports no remaining failure
+    is_over: bool = False  # True if `passes`, or if an answer reports no failure
 
 
 def follow(

@@ -159,7 +159,7 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# If the first hit covers WHOLE of the question's weight, the others must cover MUCH of it.
+# If the first hit covers WHOLE of the question's weight, later hits must cover MUCH of it.
 WHOLE, MUCH = 0.95, 0.4
 # The first hit must match this many words, because any hit on the subject may match one.
 CUT_OFF_LEAST_WORDS = 2

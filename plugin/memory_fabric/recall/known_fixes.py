@@ -223,7 +223,7 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Map the words of the text, or only those `among` a set, to their weights."""
+    """Map each word of the text to its weight; with `among`, only the words in this set."""
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:

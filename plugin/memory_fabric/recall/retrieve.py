@@ -307,7 +307,7 @@ def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) 
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths: those with the most words of the question, then the longest."""
+    """Return up to twenty paths: first those with most words of the question, then long ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:

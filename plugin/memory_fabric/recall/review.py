@@ -98,7 +98,7 @@ def _unsaid(record: Record) -> list[str]:
 
 
 def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
-    """Yield the newest of several nearly equal records, with the other ones."""
+    """Yield the newest of several nearly equal records, together with the older ones."""
     by_id = {record.id: record for record in current if not _confirmed_at(record)}
     groups: dict[tuple[object, ...], list[Hit]] = {}
     for record in by_id.values():
@@ -159,7 +159,7 @@ class Stale(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Stale entities and records, oldest first, up to a limit; `total` also counts the others."""
+    """The oldest stale entities and records, up to a limit; `total` counts all stale ones."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0

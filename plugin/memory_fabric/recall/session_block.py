@@ -260,7 +260,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
-    """Leave out a record if the same session later stated another on the same subject."""
+    """Leave out a record if the same session later stated a record on the same subject."""
     stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: models.Record, record: models.Record) -> bool:

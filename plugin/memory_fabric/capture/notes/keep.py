@@ -49,7 +49,7 @@ class Said(NamedTuple):
 
 
 class Earned(NamedTuple):
-    """The trust that a note earns by the user's words, and those words."""
+    """The trust that a note earns by the user's words, and the words themselves."""
 
     trust: str = "assistant"
     words: str = ""  # the user's words, with context

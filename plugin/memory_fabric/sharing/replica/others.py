@@ -193,7 +193,7 @@ class _Graph:
             _SHOWING[head.kind](self, value, head.shown_author)
 
     def drop(self, head: Head) -> None:
-        """Remove the row of a withdrawn statement, unless this user states the same."""
+        """Remove the row of a withdrawn statement, unless this user makes the same statement."""
         value: Said = head.stated
         if self._is_stated_itself(head, value):
             return

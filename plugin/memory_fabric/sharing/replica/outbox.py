@@ -76,7 +76,7 @@ def settle_within(
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # other members may still state the same: show their statements
+    if unstated:  # other members may still make the statement: show theirs
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project)
     return len(batch.made), len(due)

@@ -18,7 +18,7 @@ from memory_fabric.store.memory import Memory
 
 # The prefix of the space for one member's own machines; all its operations are encrypted.
 OWN = "~"
-# How many operations are tried to check that the key is the one of the user's other machines.
+# How many operations are tried to check that the user's other machines use the same key.
 LOOKED_AT = 200
 Words = Callable[[], str]
 

@@ -173,8 +173,8 @@ def take(home: str, words: str) -> Key:
 def agreed(
     home: str, words: Callable[[], str], fits: Callable[[Key], bool] | None, command: str
 ) -> Key:
-    """Return this home's key. If missing, ask with `words` for the other machines' key, or create
-    one if there are no other machines (`fits` is None). `command` printed the words there. Raises
+    """Return this home's key. If it is missing, create one if the user has no other machine (`fits`
+    is None), else ask with `words` for the words that `command` printed on another machine. Raises
     OSError; BadInput if the key does not match the other machines' operations.
     """
     key, stated = read(home), ""
