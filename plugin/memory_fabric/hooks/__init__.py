@@ -1,1 +1,1 @@
-"""The hooks: the dispatcher, the handlers of events, and the state of a session."""
+"""The client's hooks: the dispatcher, the event handlers, and the state of a session."""

@@ -1,5 +1,6 @@
-"""Answer one hook event: parse the event, call its handlers, and write one reply. The session
-continues after any error: stdout then has one JSON object or nothing, and the log has one line.
+"""Answer one hook event: parse the event, call its handlers, and write one reply. No error stops
+the session: if an event fails, a line is added to the log, and stdout gets one JSON object or
+nothing.
 """
 
 import gc
@@ -25,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # live_client requires POSIX, and most hooks never use it
     from memory_fabric.live_client import Event as Left
 
-# The log line for a reply that could not be written to the client.
+# The log message for a reply that could not be written to the client.
 UNHEARD = "the client did not take the reply"
 
 
@@ -43,8 +44,8 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or `left`, which a server did not answer; exit with status 0."""
-    gc.disable()  # a hook's process ends before reference cycles could matter
+    """Answer the event on stdin, or the event `left` by a failed server; exit with status 0."""
+    gc.disable()  # a hook process ends before garbage from reference cycles matters
     try:
         try:
             data = read_input() if left is None else left.data
@@ -53,13 +54,13 @@ def main(left: "Left | None" = None) -> None:
             return
         memory_type = Memory
         if left is not None and left.begun:
-            from memory_fabric.store.memory import begun_by  # late: only if a server died
+            from memory_fabric.store.memory import begun_by  # imported late: only if a server died
 
             memory_type = begun_by(left.nonce)
         try:
             outcome = answer(data, os.environ, memory_type=memory_type)
         except EventRevoked:
-            return  # the server has finished the event
+            return  # the server has already answered the event
         delivered = True
         try:
             write_reply(b"" if left is not None and left.printed else outcome.output)
@@ -74,7 +75,7 @@ def main(left: "Left | None" = None) -> None:
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Answer one event in a process that is not a hook, and return the output. Never raises."""
+    """Answer one event outside a hook process, and return the bytes of the reply. Never raises."""
 
     def unlimited(event_name: str) -> Deadline:
         entry = table.HANDLERS[event_name]
@@ -92,8 +93,8 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event; `finish` does the rest. `load` returns a handler by its name, `limit_of` an
-    event's deadline. Never raises.
+    """Answer one event, leaving the tasks after the reply to `finish`. `load` returns a handler by
+    its name, and `limit_of` an event's deadline. Never raises.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -120,7 +121,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Nothing is saved if only this process has memory off, or until config.toml is corrected.
+        # Do not save that recall is off if only this process has it off or config.toml is invalid.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -148,7 +149,7 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Return the event in Claude Code's names, without a name if it is ignored. Raises BadInput."""
+    """Return the event in Claude Code's names; the name is '' if it is ignored. Raises BadInput."""
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
@@ -168,7 +169,7 @@ def _handled(
     entry = table.HANDLERS[event.name]
     outcome = None
     try:
-        names = _names(event, memory.settings)  # memory may be off in the project
+        names = _names(event, memory.settings)  # memory may be switched off in the project
         replies = [Reply(notice=late), *_replies(event, memory, names, load, log)]
         for why in take_refused_files():
             memory.fail(f"file: {why}")
@@ -193,7 +194,7 @@ def _handled(
         outcome = Outcome(output, receipts, memory, current().hurried, event.name, current(), log)
         return outcome
     finally:
-        if outcome is None:  # then the caller has no memory to close
+        if outcome is None:  # after an error, the caller has no outcome with a memory to close
             memory.close()
 
 
@@ -206,10 +207,10 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
         for complaint in settings.complaints:
             log(complaint)
     if event.client != CLAUDE_CODE:
-        from memory_fabric.clients import adapter  # already imported in event_in
+        from memory_fabric.clients import adapter  # imported by event_in already
 
         return adapter.settings_for(settings, event, environ)
-    # The client was launched in the project folder. The event's cwd changes with `cd`.
+    # The client was launched in the project folder, but the event's cwd changes after a `cd`.
     return settings._replace(
         project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
     )
@@ -218,13 +219,13 @@ def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
 def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
     if client == CLAUDE_CODE:
         return encode(event_name, reply)
-    from memory_fabric.clients.adapter import encoded  # imported late: other clients only
+    from memory_fabric.clients.adapter import encoded  # imported late: for other clients only
 
     return encoded(client, event_name, reply)
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Save the project of the session's folder for hooks/launch, or NO_PROJECT if recall is off."""
+    """Save the project ID of the session's folder for hooks/launch; NO_PROJECT if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store.home import launch_marks  # imported late: few events need it
@@ -234,7 +235,7 @@ def _note_place(event_name: str, settings: Settings, memory: Memory | None = Non
 
 
 def _names(event: Event, settings: Settings) -> list[str]:
-    """Return the event's handlers that are switched on and that serve its tool, if it has one."""
+    """Return the names of the event's enabled handlers that apply to its tool, if it has a tool."""
     tool = event.text("tool_name")
     is_limited = any(tool in tools for tools in table.ON_TOOLS.values())
     unheard = table.TELLERS if event.name in settings.client.unheard else ()
@@ -246,7 +247,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
         is_off = tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         if name in unheard or is_off:
             continue
-        if use == table.EXCHANGES:  # if no shared log is linked, this check is enough
+        if use == table.EXCHANGES:  # cheap check: without this file, no shared log is linked
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         names += [name] if on[use] else []
     return names
@@ -286,11 +287,11 @@ def _replies(
 
 
 def finish(outcome: Outcome, *, delivered: bool) -> None:
-    """Run the tasks after the reply, and close the memory unless the user waits for the event."""
+    """Run the tasks that follow the reply; also close the memory unless the user is waiting."""
     tasks = outcome.receipts if delivered else ()
-    # Closing merges the write-ahead log into its database, which is too slow while the user waits.
-    # A hurried hook skips this: the end of its process releases the files as well, and Stop closes
-    # the databases.
+    # Closing a database merges its write-ahead log, which is too slow while the user waits. A
+    # hurried hook skips this: the end of its process releases the files too, and Stop closes the
+    # databases.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

@@ -1,5 +1,5 @@
-"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules for the event.
-The client silently drops output that breaks a rule (measured), so this module applies them.
+"""The output of a hook: one JSON object on stdout, or nothing. This module applies the client's
+rules for each event, because the client silently drops output that breaks a rule (measured).
 """
 
 import json
@@ -12,28 +12,28 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 
 CONTEXT_EVENTS = frozenset(name for name, entry in HANDLERS.items() if entry.tells_model)
 NOTICE_EVENTS = CONTEXT_EVENTS.union(n for n, entry in HANDLERS.items() if entry.tells_person)
-# The client replaces a value above 10,000 UTF-16 code units with a path and a preview.
+# The client replaces a text of more than 10,000 UTF-16 code units with a path and a preview.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(NamedTuple):
-    """The output of a handler."""
+    """A handler's reply to an event."""
 
     context: str = ""  # for the model
     notice: str = ""  # for the user
-    stop: str = ""  # shown to the user when a prompt was a command, and ends this prompt
+    stop: str = ""  # the outcome of a prompt that was a command, shown to the user; ends the turn
     plain: str = ""  # for the summariser of a compaction
-    refusal: str = ""  # the reason for the model why a tool call is refused
-    question: str = ""  # for the user before a tool call
+    refusal: str = ""  # the reason, shown to the model, for refusing a tool call
+    question: str = ""  # asked of the user before a tool call
     own_words: str = ""  # this plugin's own text for the model, which needs no redaction
-    # They run after the output was written, because the ledger must list only delivered memories.
+    # Functions to run after the output was written: the ledger must list only delivered memories.
     receipts: tuple[Callable[[], None], ...] = ()
-    again: bool = False  # part of the event is not stored, so a later event must store it
+    again: bool = False  # part of the event was not stored, so a later event must store it
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """Join replies: contexts separated by blank lines, notices in one line, and all receipts."""
+    """Join several replies: contexts by blank lines, notices into one line, and all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         own_words="\n\n".join(r.own_words for r in replies if r.own_words),
@@ -48,7 +48,7 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or plain text for PreCompact, or b""."""
+    """Encode a reply for stdout: ASCII JSON, plain text for PreCompact, or b"" if it is empty."""
     if event_name == "PreCompact":
         return reply.plain.encode("utf-8")
     output: dict[str, object] = {}
@@ -69,7 +69,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Cut the text to MAX_UNITS, which the client shows in full, and close an open code block."""
+    """Cut a text to MAX_UNITS, which the client shows in full, and close a code block left open."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text
@@ -82,13 +82,13 @@ def fitted(text: str) -> str:
 
 
 MAX_INPUT_BYTES = 8 << 20
-# Input above the limit is read and discarded, so that the client's pipe does not break.
+# Up to this much further input is read and discarded, so that the client's pipe does not break.
 MAX_DRAINED_BYTES = 64 << 20
 STDIN, STDOUT = 0, 1
 
 
 def read_input() -> bytes:
-    """Read at most one byte more than the limit from stdin, and discard any further input."""
+    """Read stdin up to one byte beyond the limit, and discard any further input."""
     chunks: list[bytes] = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
@@ -100,6 +100,6 @@ def read_input() -> bytes:
 
 
 def write_reply(output: bytes) -> None:
-    """Write the reply unbuffered, so that a stray `print` cannot mix with it. Raises OSError."""
+    """Write the reply to stdout unbuffered, so that no stray `print` mixes in. Raises OSError."""
     while output:
         output = output[os.write(STDOUT, output) :]

@@ -1,4 +1,4 @@
-"""The table of events: for each event its handlers, its time limits, and who reads its output."""
+"""The table of events: each event's handlers, its time limits, and the readers of its output."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
@@ -6,15 +6,15 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# The switch for a handler: recall, capture, either, or capture with a receiver or a shared log.
+# Switches for handlers: recall, capture, either, or capture with a receiver or a shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
-# Handlers of tool events that are imported and called only for these tools. If memory has nothing
-# for these tools, hooks/launch starts no process (store.home.launch_marks).
+# Handlers that run only for these tools. If memory has nothing for these tools, hooks/launch does
+# not start a process at all (store.home.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
     "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "fix_inject": frozenset(("Bash",)),
 }
-# Modules that contain several handlers; any other handler is `handle` in a module of its own.
+# Modules with several handlers; any other handler is the function `handle` of its own module.
 SHARED_MODULES: Mapping[str, str] = {
     **dict.fromkeys(("task_note", "caller_note", "answer_note"), "tool_notes"),
     **dict.fromkeys(("waiting_forward", "team_exchange"), "outgoing"),
@@ -25,36 +25,36 @@ TELLERS = ("memory_context", "graph_memory_inject")
 
 
 class Entry(NamedTuple):
-    """The handlers of an event, in the order in which their replies are joined, and its limits. A
-    handler is a name in hooks.handlers and one of READS, WRITES, EITHER, FORWARDS, EXCHANGES.
-    Limits are seconds since the process started.
+    """The handlers of an event, in the order in which their replies are joined, and its limits in
+    seconds since the start of the process. Each handler is given by its name in hooks.handlers and
+    by its switch: READS, WRITES, EITHER, FORWARDS or EXCHANGES.
     """
 
     handlers: tuple[tuple[str, str], ...]
     wall_s: float  # wall-clock time
-    lock_s: float  # waiting for other processes, separately for databases and for files
+    lock_s: float  # maximum wait for other processes, separately for databases and files
     work_s: float = NEVER_S  # CPU time
-    hurried: bool = False  # the user waits for this event at every turn
-    recalls: bool = False  # it searches memory
-    shows_notices: bool = False  # it reports a failing tier once
-    repairs: bool = False  # it has time to finish the work of an interrupted process
-    notes_place: bool = False  # it saves the folder's project for hooks/launch
-    # It reads the transcript or writes files beside the databases, so it commits each change
-    # separately: a second run then finds the first run's changes.
+    hurried: bool = False  # the user waits for this event in every turn
+    recalls: bool = False  # the event searches memory
+    shows_notices: bool = False  # the event reports a failing tier once
+    repairs: bool = False  # the event has time to finish an interrupted process's work
+    notes_place: bool = False  # the event saves the folder's project for hooks/launch
+    # The event reads the transcript or writes files beside the databases, so it commits each change
+    # separately: if it is run again, it finds the changes of the first run.
     reads_transcript: bool = False
-    tells_model: bool = False  # context reaches the model; False if it would continue the turn
-    tells_person: bool = False  # a notice reaches the user, even if nothing reaches the model
+    tells_model: bool = False  # context reaches the model; False if context would continue the turn
+    tells_person: bool = False  # the user sees a notice, even if nothing reaches the model
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Return an entry from handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
+    """Build an entry from handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks at a session's end, and
-# longer for other events. Prompts are mainly limited by CPU time, because a loaded machine is slow.
+# longer for other events. Prompts are limited by CPU time, because a loaded machine is slow.
 _PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
 _START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
 _TEAM = " exchanges:team_exchange"
@@ -64,16 +64,16 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # Tool events would not notice that recall is on again or that the folder's project changed.
+    # hooks/launch may skip tool events, so prompts check for a new project or recall switched on.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
         "hurried recalls shows_notices notes_place tells_model",
     ),
-    # The user merges two projects and waits. Both recall and capture depend on the project.
+    # The user waits while two projects are merged. Recall and capture both depend on the project.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
     # `task_note` stores a subagent's task, for which graph_memory_inject then recalls memories.
-    # `caller_note` needs either switch, because the server reads and writes for its caller.
+    # `caller_note` runs with either switch: the server both reads and writes for its caller.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -98,17 +98,17 @@ HANDLERS: Mapping[str, Entry] = {
         "writes:session_flush forwards:waiting_forward" + _TEAM, _END, "repairs reads_transcript"
     ),
 }
-# Tests set this variable to multiply time limits, because their hooks run on a loaded machine.
+# An environment variable by which tests multiply time limits, because they load the machine.
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
-# The minimum time for the work itself, even if Python started slowly from a cold disk.
+# The minimum time for the work itself, even if Python was slow to start from a cold disk.
 LEAST_WORK_S = 0.1
-# Additional seconds after the reply: wall-clock time; wall-clock time after a prompt, whose client
-# waits longest; and CPU time.
+# Extra seconds for tasks after the reply: wall-clock time, wall-clock time after a prompt (whose
+# client waits longest), and CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return the event's handlers that are in `names` and store statements."""
+    """Return those of the event's handlers in `names` that store the user's statements."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 
@@ -136,6 +136,6 @@ def _patience(environ: Mapping[str, str]) -> int:
 
 
 def longest_s(event_name: str, environ: Mapping[str, str]) -> float:
-    """Return the maximum seconds that an event may take, including the tasks after its reply."""
+    """Return an event's maximum duration in seconds, including the tasks after its reply."""
     entry = HANDLERS[event_name]
     return _patience(environ) * entry.wall_s + (AFTER_PROMPT_S if entry.hurried else AFTER_REPLY_S)

@@ -1,4 +1,4 @@
-"""Work for which an event had no time: its line in the log, and its completion by later events."""
+"""Log work for which an event had no time, and let later events complete it."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +14,15 @@ from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
 Log = Callable[[str], None]
-# Notices about an event whose statements could not be stored in time.
+# Notices that the statements of an event could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for unfinished work of earlier events; its name in the log.
+# The share of an event's time for earlier events' unfinished work, and this work's name in the log.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
 def log_for(environ: Mapping[str, str]) -> Log:
-    """Return a function that appends a line to the log of this process's home and never raises."""
+    """Return a function that appends a line to the log in this process's home and never raises."""
 
     def log(line: str) -> None:
         try:
@@ -36,12 +36,12 @@ def log_for(environ: Mapping[str, str]) -> Log:
 
 
 def named(error: Exception) -> str:
-    """Return the type and the message of an error for the log."""
+    """Return an error's type and message as text for the log."""
     return f"{type(error).__name__}: {error}"
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Log that `work` is left, and alert for lost memories, without a database. Never raises."""
+    """Log `work` that was not done, and mark lost memories, without a database. Never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
@@ -54,7 +54,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event for later; return the notice for the user, '' if it states nothing lasting."""
+    """Save an event for later; return the user's notice, or '' if no statement is delayed."""
     writers = table.writers(event, names)
     if not writers:
         return ""
@@ -80,7 +80,7 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
 def finish_late(
     environ: Mapping[str, str], limit: Deadline, log: Log, load: handlers.Load = handlers.load
 ) -> str:
-    """Finish the statements of earlier events, one process at a time; return the user's notice."""
+    """Finish saved earlier events, one process at a time; return the notice for the user."""
     from memory_fabric.store.queues import late_events  # imported late: few events need it
 
     home, notices = home_path(environ), []
@@ -91,7 +91,7 @@ def finish_late(
         with lock, limit.part(LATE_SHARE):
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
-                with limit.part(LATE_SHARE):  # so that one slow event does not delay the others
+                with limit.part(LATE_SHARE):  # so that one slow event does not delay other events
                     notices.append(_finish(path, environ, log, load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
@@ -118,7 +118,7 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
     memory = Memory.open(settings_of(environ)._replace(**stored))
     try:
         if not memory.settings.writes:
-            return ""  # memory is off in that project, so the event waits
+            return ""  # memory is off in the event's project, so the event waits
         # First store queued changes, because the event may refer to records among them.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)

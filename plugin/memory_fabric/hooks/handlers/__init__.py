@@ -1,4 +1,4 @@
-"""The handlers of events. Each is imported, by its name in `hooks.table`, when its event occurs."""
+"""The event handlers. Each is imported by its name in `hooks.table` when its event occurs."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Stop: store the turn's notes, then update the other memory files (tiers 2 and 3)."""
+"""Stop: store the notes of the finished turn, then update the memory files (tiers 2 and 3)."""
 
 from memory_fabric import deadline, events
 from memory_fabric.capture.notes.protocol import Kept
@@ -14,7 +14,7 @@ from memory_fabric.store.home import log
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store what a finished turn added; reply without context, which would continue the turn."""
+    """Store a finished turn's notes. The reply has no context, which would continue the turn."""
     memory = context.memory
     results: list[Kept] = []
     is_unfinished = False
@@ -42,7 +42,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
         extras.start_embedding_when_due(memory.settings, memory.databases())
 
-    # If the turn continues, the notices wait until its end, in order not to interrupt it.
+    # If the turn continues, show the notices only when it ends, so that they do not interrupt it.
     waiting: list[str] = []
     if not events.stop_active(event):
         waiting += memory.messages

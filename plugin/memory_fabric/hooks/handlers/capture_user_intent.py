@@ -1,4 +1,4 @@
-"""UserPromptSubmit: store the prompt for quotations, and ask for a note if one seems useful."""
+"""UserPromptSubmit: store the prompt, which notes may quote, and suggest a note if useful."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,10 +16,10 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a prompt, with which quotations in notes are compared, and its explicit statements.
-    Replies with a cue if the prompt sounds like a rule, a correction or a choice, and with the
-    outcome of the last turns' notes. Carries out a prompt that is only a command to memory. Ignores
-    prompts that a program wrote, and slash commands.
+    """Store a prompt, so that quotations in notes can be checked, and the prompt's explicit
+    statements. The reply has a cue if the prompt sounds like a rule, a correction or a choice, and
+    the outcome of the previous turns' notes. Runs a prompt that is only a memory command. Ignores
+    slash commands and prompts written by programs.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -38,11 +38,12 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First set the trust of earlier prompts: after the undo, this might restore a record.
+            # First decide whether earlier prompts are trusted: after an undo, this might restore a
+            # record.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
-                pass  # running the command reports this failure
+                pass  # the command itself will report this failure
         if outcome := run(memory, *command, event.session, WHY[reason] if reason else ""):
             return Reply(stop=f"memory-fabric: {outcome}")
     if not trust_for(memory.settings, "user"):
@@ -53,8 +54,8 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
-        keep()  # before the reply, because the process may end with the reply
-        from memory_fabric.hooks.session.heard import listen  # late: needed by few prompts
+        keep()  # before the reply, because the process may end right after it
+        from memory_fabric.hooks.session.heard import listen  # imported late: needed by few prompts
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
@@ -68,7 +69,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         parts = sessions.feedback(memory.session_database(), event.session)
         parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
-        pass  # the next prompt shows the feedback
+        pass  # the feedback is shown at the next prompt instead
     if parts:
         from memory_fabric.capture.notes.protocol import text_of  # late: needed after few turns
 
@@ -83,7 +84,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
-        return  # notes are not allowed to quote this prompt
+        return  # notes will not quote this prompt, so it need not be stored
     text = without_secrets(typed_words(events.prompt(event)))
     if not text:
         return
@@ -101,7 +102,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False if an `undo`, `forget` or `keep` has made this feedback on a note untrue."""
+    """Return False if feedback on a note is outdated after an `undo`, `forget` or `keep`."""
     from memory_fabric.capture.notes import protocol, replaced  # late: needed only after notes
 
     key, heading, *_ = part
@@ -110,7 +111,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
         return all(record.valid_to for record in replaced.with_id(memory, id_))
     if heading != protocol.KEPT or replaced.with_id(memory, id_):
         return True
-    from memory_fabric.store.history import changes  # a record not found may still be queued
+    from memory_fabric.store.history import changes  # a record that is not found may be queued
 
     gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
     return not changes.read_all(memory, gone, (id_,), 1)

@@ -12,15 +12,15 @@ from memory_fabric.recall.session_block import SESSION_CHARS
 from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import sync
 
-# Types of records that bind the remaining work, so that they are restored first.
+# Record types that constrain the remaining work; such records are restored first.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Restore context on SessionStart with the source "compact": the checkpoint, this session's
-    records and the project's lasting records, as many as fit. The ledger is emptied first, because
-    the compaction may have removed all injected memories.
+    """After a compaction (source "compact"), inject the checkpoint, this session's records and the
+    project's lasting records, as many as fit. The ledger of injected memories is emptied first,
+    because the compaction may have removed all of them.
     """
     if event.text("source") != "compact":
         return None
@@ -34,7 +34,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     max_chars = SESSION_CHARS - len(protocol_text) - 2 if protocol_text else SESSION_CHARS
     saved = ledger.checkpoint()
     text, records = block(saved, *parts, max_chars=max_chars)
-    # Only files of the shown records are checked for changes, because a check reads the file.
+    # Check only the shown records for changed files, because each check has to read a file.
     chosen = [record for part in parts for record in part if record.id in records]
     marked = mark_records(chosen, context.memory)
     if marked != chosen:
@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return own, pinned and project records, except those of MEMORY.md, which compactions keep."""
+    """Return own, pinned and lasting records, except MEMORY.md's, which compactions retain."""
     memory = context.memory
     sync.confirm_shown(memory)
     where = f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?"

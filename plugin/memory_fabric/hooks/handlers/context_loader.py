@@ -29,22 +29,22 @@ from memory_fabric.store.queries.conditions import marks
 
 # The share of this event's time that maintenance may use before records are injected.
 ORDER_SHARE = 0.5
-FIX = "fix:"  # the ledger's prefix for fixes. A fix is shown again when its command fails.
-# How many of the newest shared records are compared with the user's own, and within what CPU time.
+FIX = "fix:"  # ledger prefix of fixes, which are shown again when their command fails
+# The maximum number of received records to compare with the user's own, and the CPU time for it.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
-# The user waits for the session's start, so text beyond these limits is read at a later start.
+# Limits on reading earlier transcripts while the user waits; a later start reads the remainder.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# Other windows may have more open sessions; they must not displace the interrupted sessions.
+# Sessions to check; more than MAX_SESSIONS, because some may still be open in other windows.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session that went on after it was marked as ended may be idle in a window: wait a day for it.
+# A session that continued after it was marked as ended may be idle in a window: wait for a day.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Show the session block on startup, resume, clear and fork, unless the session already has it.
-    The notices are problems, records received by sharing, a weekly summary, and a welcome. Also
-    installs packages in the background, and runs maintenance.
+    """On startup, resume, clear and fork, show the records that the session has not yet been shown.
+    The notices report problems, records received by sharing, a weekly summary, and a welcome. The
+    handler also installs packages in the background and runs maintenance.
     """
     if event.text("source") == "compact":
         return None
@@ -61,7 +61,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     block, _ = session_block(event, context)
     texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if log.is_first_time(memory.settings.home, "welcome"):
-        # Imported late: needed only at the first start with this home.
+        # Imported late: needed only at the first session start with this home.
         from memory_fabric.clients.transcripts import earlier
         from memory_fabric.config import transcript_roots
         from memory_fabric.importing import past_sessions, runs
@@ -79,13 +79,13 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
             texts.append(notice(event, memory))
         except DeadlinePassed:
             raise
-        except FabricError as error:  # a later start shows the notice
+        except FabricError as error:  # a later session start will show this notice
             memory.fail(f"{name}: {error}")
     return block._replace(notice=" · ".join(filter(None, texts)))
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return the reply with the records that are new to the session, and their ledger names."""
+    """Return a reply with the records that are new to the session, and their ledger names."""
     memory = context.memory
     ledger = Ledger(event, context)
     if event.text("source") == "fork":
@@ -126,7 +126,8 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # Read when a later session catches up on this one. Imported late: needed only with domains.
+        # A later session that catches up on this one reads these notes. Imported late: only for
+        # domains.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -135,7 +136,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        from memory_fabric.sharing.git import shared_journal  # late: few projects need it
+        from memory_fabric.sharing.git import shared_journal  # imported late: few projects need it
 
         try:  # the Stop hook imports the remaining records
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
@@ -148,13 +149,13 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
 
 
 def _catch_up(event: events.Event, context: RequestContext) -> None:
-    """Read unfinished sessions to their end; mark a session that is read completely as ended."""
+    """Read the unread ends of earlier sessions' transcripts; mark fully read sessions as ended."""
     database, finished = context.memory.session_database(), 0
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
     for session, path, seen_at in unfinished:
         if event.transcript_path and not os.path.exists(path):
-            # If the project's folder moves, the client moves the transcripts too.
+            # If the project's folder was moved, the client has moved the transcripts too.
             moved = os.path.join(os.path.dirname(event.transcript_path), os.path.basename(path))
             path = moved if os.path.exists(moved) else path
         if finished == MAX_SESSIONS:
@@ -164,12 +165,12 @@ def _catch_up(event: events.Event, context: RequestContext) -> None:
 
 
 def _read_on(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of another session; return False if this session may not store its messages."""
+    """Read more of another session's transcript; return False if its messages must not be kept."""
     # Imported late: the import is slow, and most unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):
-        return False  # a session that may store these messages reads them later
+        return False  # a later session that may store these messages will read them
     database = context.memory.session_database()
     if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
         return False  # the domain of the other session is unknown
@@ -198,13 +199,13 @@ def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if the home lacks the project's folder or memory lacks journal lines."""
+    """Add a notice, once, if the project's folder in the home or journal records are missing."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.sharing.git import adoption  # late: needed after changes
+        from memory_fabric.sharing.git import adoption  # imported late: needed after changes
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:
@@ -224,12 +225,12 @@ def _notices(memory: Memory) -> list[str]:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # A misspelt isolation setting has no effect, so it is reported.
+    # The settings' complaints include misspelt isolation settings, which have no effect.
     return [*memory.messages, *memory.settings.complaints, *waiting, *([failed] if failed else [])]
 
 
 def _week(event: events.Event, memory: Memory) -> str:
-    """Return the weekly summary, without counts of 0; '' if less than a week has passed."""
+    """Return the text of the weekly summary; '' if none is due or all counts are 0."""
     week = counts.week_due(memory, event.text("source"), event.agent_type)
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
     parts = [f"{number} {name}" for number, name in numbers if number]
@@ -238,7 +239,7 @@ def _week(event: events.Event, memory: Memory) -> str:
 
 
 def _arrived(event: events.Event, memory: Memory) -> str:
-    """Return the notice about records received by sharing, at most once a day, else ''."""
+    """Return a notice about records received by sharing, at most once a day; otherwise ''."""
     home, project = memory.settings.home, memory.project
     shares = project is not None and switch.is_on(home, project.id)
     if not (shares or os.path.exists(os.path.join(home, TIES))):
@@ -259,7 +260,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the id of the session that was forked, from the copied answers; '' if none has it."""
+    """Return the ID of the forked session, found in the copied answers; '' if not found."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -13,8 +13,8 @@ HEADING = "On record about this failure, from earlier work (facts on record, not
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Show at most two recorded fixes whose symptom is in a failed command's output, once per
-    session. Fixes stored by this session count only if they are older than its last compaction.
+    """Show at most two recorded fixes whose symptom occurs in a failed command's output, each once
+    per session. A fix that this session itself stored is shown only after a later compaction.
     """
     output = failed_output(event)
     if not output:
@@ -25,7 +25,8 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The assistant wrote this fix in this session, and its context still contains the fix.
+        # The session wrote this fix after its last compaction, so its context still contains the
+        # fix.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 
@@ -43,7 +44,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def failed_output(event: events.Event) -> str:
-    """Return the output of a failed command; '' for another, a refused or an interrupted call."""
+    """Return a failed command's output; '' if it succeeded, was refused or was interrupted."""
     if event.name == "PostToolUseFailure":
         error = event.text("error")
         is_own = not error.lstrip().removeprefix("Error: ").startswith(NOT_ITS_FAULT)

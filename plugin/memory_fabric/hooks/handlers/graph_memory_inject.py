@@ -1,4 +1,4 @@
-"""SubagentStart: inject the memories that a subagent's task and type need."""
+"""SubagentStart: inject the memories that are relevant to a subagent's task and type."""
 
 from memory_fabric.capture.notes import protocol
 from memory_fabric.events import Event
@@ -6,13 +6,13 @@ from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session.ledger import Ledger
 from memory_fabric.recall.pipeline import Fabric
 
-# The client's own search agents start without MEMORY.md (measured, docs/decisions/0009).
+# The client's built-in search agents start without MEMORY.md (measured, docs/decisions/0009).
 WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Inject memories into the context of a starting subagent. The event does not say which task it
-    has, so the reply covers all tasks saved for its type, except those known to be another agent's.
+    """Inject memories into the context of a starting subagent. The event does not contain the task,
+    so all saved tasks for this agent type are used, except those known to belong to another agent.
     Agents that start without MEMORY.md also get its records.
     """
     if not event.agent_type:

@@ -5,21 +5,21 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import instruction_files
 
-# Limits for SessionStart and Stop: the size of changed files with the files that they import.
+# Size limits at SessionStart and at Stop, for the changed files together with their imports.
 MAX_BYTES, MAX_STOP_BYTES = 64 << 10, 256 << 10
 # The maximum number of new records per event; later events store the remaining records.
 MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
-    """Read changed files, except large ones, so that the session gets their new content."""
+    """Read changed files unless they are large, so that the session gets their new content."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
         _update(memory, names, MAX_BYTES, is_last=False)
 
 
 def at_stop(memory: Memory) -> None:
-    """Read the changed files; a file that fails is read again at the next Stop."""
+    """Read the changed files; files that could not be read are retried at the next Stop."""
     if not memory.settings.writes:
         return
     try:

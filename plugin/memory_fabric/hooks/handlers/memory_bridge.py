@@ -1,4 +1,4 @@
-"""PostToolUse of memory tools of other MCP servers: also store the entries that they create."""
+"""PostToolUse of other MCP servers' memory tools: copy the created entries to this memory."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-# Tools whose calls are copied: the list in their input, and the required keys of its items.
+# Tools whose calls are copied, with the name of their input list and its items' required keys.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -21,7 +21,7 @@ LISTS = {
 
 
 def handle(event: events.Event, context: RequestContext) -> None:
-    """Store what a tool of another MCP server creates; storing a call twice changes nothing."""
+    """Store the entries created by a call to another MCP server, unless memory has them."""
     name = event.text("tool_name")
     kind = name.rsplit("__", 1)[-1]
     server = events.mcp_server(event)
@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> None:
     try:
         context.memory.write(kind, payload, by)
     except NotFound:
-        # This memory lacks entities of the other server, so create them before their observations.
+        # An entity exists only on the other server, so create the entities with their observations.
         entities = [
             {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
             for item in payload["observations"]
@@ -59,14 +59,14 @@ def handle(event: events.Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if memory already has the whole payload; a copy would lengthen the history."""
+    """Return True if memory already has the whole payload, to avoid duplicates in the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
     try:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
-        return False  # memory cannot be read now, so queue the change
+        return False  # if memory cannot be read now, queue the change
     entities = graph.by_name(p.entities for p in parts).values()
     observations_of = {e.name: set(e.observations) for e in entities}
     links = {(r.source, r.type, r.target) for part in parts for r in part.relations}

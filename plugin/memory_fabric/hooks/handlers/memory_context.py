@@ -1,4 +1,4 @@
-"""UserPromptSubmit: inject the few memories that are relevant to this prompt, or nothing."""
+"""UserPromptSubmit: inject the few memories, if any, that are relevant to the prompt."""
 
 from memory_fabric import events
 from memory_fabric.hooks.reply import Reply
@@ -8,9 +8,9 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: events.Event, fabric: Fabric) -> Reply | None:
-    """Inject memories above the relevance floor that are new to this session. The first prompt also
-    gets a similar task of an earlier session, and the session block if SessionStart did not run. A
-    prompt that asks where the last session ended gets the end of that session.
+    """Inject memories that are new to this session and relevant enough. The first prompt also gets
+    a similar task from an earlier session, and the session block if SessionStart did not run. A
+    prompt that asks where the last session ended also gets the end of that session.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

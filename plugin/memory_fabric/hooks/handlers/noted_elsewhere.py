@@ -1,4 +1,4 @@
-"""SubagentStop and PostCompact: store the notes of a subagent, and the notes in a summary."""
+"""SubagentStop and PostCompact: store the notes of a subagent or of a compaction's summary."""
 
 from memory_fabric.capture.notes.grammar import may_hold
 from memory_fabric.capture.notes.keep import Said, keep
@@ -11,8 +11,9 @@ from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in a subagent's last message, in the domain of its type. Ignores compactions,
-    which run as agents without a type. The user did not type the task, so no quotation is checked.
+    """Store the notes in a subagent's last message, in the domain of the agent's type. Compactions,
+    which run as agents without a type, are ignored. Quotations are not checked, because the user
+    did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -25,13 +26,13 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 def summary_store(event: Event, context: RequestContext) -> None:
     """Store the notes in the client's summary after a compaction; they may quote any prompt. The
-    next Stop or prompt shows the outcome, because the model would get a reply to this event as raw
+    next Stop or prompt shows the outcome: the model would receive a reply to this event as raw
     text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):
         return
-    from memory_fabric.hooks.session.checkpoint import summary_text  # late: seldom needed
+    from memory_fabric.hooks.session.checkpoint import summary_text  # imported late: seldom needed
 
     memory = context.memory
     results = take(context, event.session, [summary_text(summary)], source="compaction")

@@ -1,4 +1,4 @@
-"""Start two senders: of waiting items to the receiver, and of changes to a team's shared log."""
+"""Start two background senders: one to the receiver, and one to a team's shared log."""
 
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
@@ -7,7 +7,7 @@ from memory_fabric.recall.request_context import RequestContext
 
 
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
-    """Start the sender after the reply if an item is due; at a start, announce a new receiver."""
+    """After the reply, start the sender if an item is due. At a start, announce a new receiver."""
     from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
     settings = context.memory.settings
@@ -16,7 +16,7 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """Start a due exchange with a team in a detached process after the reply. Does not reply."""
+    """After the reply, exchange due changes with a team in a detached process."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
     receipts = ties.receipts(context.memory.whole, event.name)  # an exchange covers all domains

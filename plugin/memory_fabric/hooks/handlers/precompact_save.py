@@ -18,8 +18,8 @@ TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the new part of the transcript, like Stop, and a checkpoint made from its end, but not
-    for a subagent's context. Replies with one sentence that asks the summariser for notes.
+    """Save the unread part of the transcript and a checkpoint made from its end, but not for a
+    subagent's context. Replies with one sentence that asks the summariser for notes.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)

@@ -1,4 +1,4 @@
-"""UserPromptExpansion: link or split the project when the user types the skill `project`."""
+"""UserPromptExpansion: link or split the project when the user runs the skill `project`."""
 
 from memory_fabric.errors import FabricError
 from memory_fabric.events import Event
@@ -13,7 +13,7 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Carry out the skill `project`, which only the user can call, in an attended session."""
+    """Run the skill `project`, which only a user in an attended session may call."""
     if event.text("command_name") != SKILL:
         return None
     action, _, wanted = event.text("command_args").strip().partition(" ")
@@ -30,7 +30,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
             if action == "adopt":
                 result = _adopted(memory, wanted.strip())
             else:
-                from memory_fabric.store.projects import link  # late: few sessions call it
+                from memory_fabric.store.projects import link  # imported late: for this skill only
 
                 plan = link.plan(memory, action, wanted.strip())
                 count = link.carry_out(memory, plan, TYPED)

@@ -1,4 +1,4 @@
-"""PreToolUse of Bash and of tools that change files: apply the rules bound to the call."""
+"""PreToolUse of Bash and of tools that change files: apply the rules that match the call."""
 
 from collections.abc import Sequence
 
@@ -20,11 +20,11 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Apply the bound rules before a command or a change of a file: refuse, ask, or add context. A
-    rule is shown, or asks the user, once per session and agent; it asks again about a call that
-    cannot be undone, and after the user declined a call to which it applies. A first refusal is
-    recorded before it is sent; if that fails, the rule is only added as context, because it would
-    refuse every time. A rule with `First:` has no effect while that command's last pass counts.
+    """Apply the matching rules before a command or a file change: refuse it, ask the user, or add
+    context. A rule is shown once per session and agent, and asks the user once; it asks again about
+    calls that cannot be undone, and after the user declined a matching call. A first refusal is
+    recorded before it is sent. If recording fails, the rule is only shown, because it would refuse
+    every time. A rule with `First:` has no effect while the required command's last pass is valid.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -36,7 +36,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):
-        from memory_fabric.hooks.session import passed  # late: needed only with `First:`
+        from memory_fabric.hooks.session import passed  # imported late: needed only with `First:`
 
         applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
@@ -52,7 +52,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _reply_once(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], applied: Sequence[Applied]
 ) -> Reply:
-    """Return the reply, and record the rules that this agent is shown for the first time."""
+    """Return the reply, and record the rules that are shown to this agent for the first time."""
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
     from memory_fabric.store.conversations import worth
 
@@ -69,7 +69,7 @@ def _reply_once(
     if new:
         text = "\n".join((reply.refusal, reply.context))
         of_records = [f"{worth.RECORD}{rule.record.id}" for rule in new]
-        # A question shows a rule only to the user; a denial leaves the assistant no choice.
+        # A question shows the rule only to the user, and so uses none of the assistant's context.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
         is_held = reply.refusal and effects.DENY not in used
@@ -105,7 +105,7 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
 
 
 def _note_unbound(memory: Memory) -> None:
-    """If no rule is bound to any call, leave marks by which hooks/launch skips the next calls."""
+    """If no rule is bound to a call, save marks that make hooks/launch skip the next calls."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -116,7 +116,7 @@ def _note_unbound(memory: Memory) -> None:
             with database.transaction(durable=False) as connection:
                 launch_marks.note_unbound(connection, database.path, state)
         except StoreUnavailable:
-            continue  # without the mark, the next call starts Python needlessly
+            continue  # without the mark, Python is started needlessly for the next call
 
 
 def _reply(
@@ -127,14 +127,14 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the `applied` rules: `new` ones are shown, those in `asking` may ask."""
+    """Return the reply for the `applied` rules; only `new` rules are shown, only `asking` ask."""
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # the pass cannot be seen, so the denial would never end
+            effect = effects.TELL  # no pass would ever be visible, so the denial would never end
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -150,5 +150,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger's names for a rule and for the pass after which the rule was shown."""
+    """Return the ledger names of a rule and of the command's pass after which it was shown."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

@@ -1,4 +1,4 @@
-"""SessionEnd: store what remains of the session, and update the other memory files."""
+"""SessionEnd: store the remainder of the session, and update the other memory files."""
 
 from memory_fabric import deadline
 from memory_fabric.config import environment
@@ -12,12 +12,12 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.upkeep import maintenance
 
-# Small limits, because the client gives all SessionEnd hooks about 1.5 s together.
+# These limits are small because the client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save what remains of a session that ends, delete its local records, and start due backups."""
+    """Store the remainder of an ending session, delete its local records, and start due backups."""
     memory, session, path = context.memory, event.session, event.transcript_path
     limit = deadline.current()
     before = read_to(memory, session)
@@ -31,7 +31,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         memory.forget([r.id for r in local_records], Provenance("cli", session=session))
     memory.flush()
     if TRANSCRIPT not in limit.postponed and not is_behind(memory, session, path, before):
-        # Without this time the session counts as interrupted, and later starts read its remainder.
+        # Sessions without an end time count as interrupted: later sessions read their remainder.
         sessions.set_fields(memory.session_database(), session, ended_at=context.now)
     if not maintenance.is_due(memory):
         return None

@@ -1,4 +1,4 @@
-"""Stop and PostCompact: put the session's messages into the spool for the configured receiver."""
+"""Stop and PostCompact: spool the session's messages for the configured receiver."""
 
 import time
 from typing import Any
@@ -21,18 +21,18 @@ from memory_fabric.text import cut, without_controls, without_injected
 MAX_MESSAGES = 10
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# At most this many characters are redacted, before the text is cut: a cut could split a secret.
+# At most this many characters are redacted. The text is cut later: a cut may split a secret.
 MAX_READ_CHARS = 256 << 10
-MAX_BODY_BYTES = 1_000_000  # a receiver accepts at most a megabyte
+MAX_BODY_BYTES = 1_000_000  # receivers accept at most a megabyte
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Put the session's last messages, or the summary of a compaction, into the spool, and start
-    the sender after the reply. Replies with a notice if the receiver is new or the spool is full.
+    """Spool the session's last messages, or the summary of a compaction, and start the sender after
+    the reply. Replies with a notice if the receiver is new or the spool is full.
     """
     memory = context.memory
     if not captures(memory.settings) or event.agent_id:
-        return None  # a subagent's messages are not the session's
+        return None  # a subagent's messages do not belong to the session
     may_speak = event.name == "Stop"
     if may_speak:
         texts, mark = _messages(event)
@@ -43,7 +43,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        # If the messages together are too large, the oldest are left out.
+        # If all messages together are too large, the oldest messages are left out.
         project, domain = memory.project.name if memory.project else "", context.domain
         body: dict[str, Any] = {
             "session_summary": BETWEEN.join(texts),
@@ -69,7 +69,7 @@ def _messages(event: Event) -> tuple[list[str], str]:
     last_messages = last_said(event.transcript_path, MAX_MESSAGES)
     last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
-    # The event's own message is more reliable, because the transcript may lag behind or be missing.
+    # Add the event's own message if the transcript lacks it: transcripts may lag or be missing.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
         texts.append(last)
     fitting = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
@@ -83,7 +83,7 @@ def _fit(text: str, max_chars: int) -> str:
 
 
 def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
-    """Put the item into the spool; return a notice for the user if the spool is full."""
+    """Add the item to the spool; return a notice for the user if the spool is full."""
     settings = memory.settings
     place = memory.project.id if memory.project else ""
     try:

@@ -1,4 +1,4 @@
-"""Tool calls: store a subagent's task, the caller of an MCP tool, and the user's answers."""
+"""Tool calls: store a subagent's task, the caller of an MCP tool, or the user's answers."""
 
 from memory_fabric import events
 from memory_fabric.language.task_terms import text_of
@@ -6,12 +6,12 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 
 TASK_TOOLS, QUESTION_TOOL = frozenset(("Agent", "Task")), "AskUserQuestion"
-# A long task states its subject at the start or at the end; its middle is mostly pasted text.
+# A long task usually states its subject at the start or end; the middle is mostly pasted text.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def task_note(event: events.Event, context: RequestContext) -> None:
-    """Store a subagent's task, redacted, on PreToolUse, because SubagentStart lacks it."""
+    """At PreToolUse, store a subagent's redacted task, because SubagentStart does not have it."""
     tool_input, is_task = events.tool_input(event), event.text("tool_name") in TASK_TOOLS
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
     if not is_task or not isinstance(prompt, str) or not prompt.strip():
@@ -27,8 +27,8 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Store who calls an MCP tool until the server looks up the call's id: an agent type, or any
-    caller if something is isolated, because the server then refuses unknown callers.
+    """Store the caller of an MCP tool until the server looks up the call's ID. Only agent types are
+    stored; if a domain is isolated, all callers, because the server then refuses unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):
@@ -44,14 +44,14 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
-    """Store answers for quotations: typed texts as the user's, chosen labels as the assistant's."""
+    """Store answers that notes may quote: typed text as the user's, labels as the assistant's."""
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
     chosen, typed = events.answers_in(event.raw.get("tool_response"))
     settings = context.memory.settings
     if not (chosen or typed) or settings.notes == "off":
         return
-    from memory_fabric.capture.notes.typed import typed_words  # imported late: few calls need it
+    from memory_fabric.capture.notes.typed import typed_words  # imported late: needed for few calls
     from memory_fabric.redaction.redact import without_secrets
     from memory_fabric.store.conversations import prompts
 

@@ -1,1 +1,1 @@
-"""State of a session that the handlers share: injection ledger, transcript offsets, checkpoints."""
+"""The state of a session, shared by handlers: injection ledger, transcript offsets, checkpoints."""

@@ -1,6 +1,6 @@
-"""The checkpoint of a session before its compaction, and the end of the last session for a prompt.
-Each part of a checkpoint has its own share of the characters, so that a long task does not displace
-the decisions. Characters that a part does not need are given to the other parts.
+"""The checkpoint of a session before a compaction, and the end of the last session for a prompt
+about it. Each part of a checkpoint has its own share of the characters, so that a long task does
+not displace the decisions. Characters that one part does not need are available to the other parts.
 """
 
 import re
@@ -25,12 +25,12 @@ MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
 MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
-# The guaranteed characters of each part; with heading and delimiters at most 3,000 altogether.
+# Characters guaranteed to each part; with headings and delimiters at most 3,000 altogether.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
 # A prompt with fewer content words counts as an addition to the prompt before it.
 FOLLOW_UP_WORDS = 4
-# Words of agreement, which do not count as content words, in addition to the stopwords.
+# Words of agreement, which, like the stopwords, do not count as content words.
 NODS = frozenset(
     """ahead approved carry correct danke do done exactly fine go going good great ja keep lgtm next
     nein nice no nope oui perfect please proceed resume retry right start stop sure try wait weiter
@@ -49,8 +49,8 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a session's checkpoint from its prompts, answers and the files it changed last (if none,
-    read last). Missing parts are taken from the earlier checkpoint `before`.
+    """Make a session's checkpoint from its prompts, its answers and the files it changed last (or
+    read last, if it changed none). Missing parts are copied from the older checkpoint `before`.
     """
     task, follow_up = open_task(prompts)
     said = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -58,7 +58,7 @@ def checkpoint(
     if not task:
         task, follow_up = str(earlier.get("task") or ""), follow_up or earlier.get("follow_up", "")
     files = [*reversed(earlier.get("files", ())), *changed]
-    # A long path is cut at its beginning, so that the file's name remains.
+    # A long path is cut at its beginning, so that the file name remains.
     latest = [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(files or read))]
     return {
         "at": now,
@@ -97,7 +97,7 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction, and its records' ids; '' and () for none."""
+    """Return the text to inject after a compaction and its records' IDs; '' and () if empty."""
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
     title, key = "Files changed in this session, the last first", "files"
@@ -141,7 +141,7 @@ def _lines(items: Iterable[str | Record]) -> tuple[tuple[str, str], ...]:
 
 
 def _ends(text: str, max_chars: int) -> str:
-    """Cut the middle out of a long text, because the user's request may be at the end."""
+    """Cut the middle out of a long text, because a request may be at its beginning or end."""
     if len(text) <= max_chars:
         return text
     tail = text[-max_chars // 3 :]
@@ -156,7 +156,7 @@ def summary_text(summary: str) -> str:
 CHANGING_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 CHANGING_TOOLS["NotebookEdit"] = "notebook_path"
 READING_TOOLS = {"Read": "file_path", "NotebookRead": "notebook_path"}
-# The client has two kinds of to-do lists: one call with the whole list, or one call per change.
+# The client's two kinds of to-do lists: one call with the whole list, or one call per change.
 WHOLE_LIST, NEW_ITEM, CHANGED_ITEM = "TodoWrite", "TaskCreate", "TaskUpdate"
 DONE = frozenset(("completed", "deleted", "cancelled"))
 IN_PROGRESS = "in_progress"
@@ -169,7 +169,7 @@ def failed_calls(turns: Sequence[Turn]) -> set[str]:
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
     """Return the to-do list's open items, those in progress first; None if there is no list."""
-    # Each item's number, with the item's subject and status.
+    # Maps the number of each to-do item to the item's subject and status.
     items: dict[str, tuple[str, str]] | None = None
     results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
@@ -180,7 +180,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
             items = {str(place): pair for place, pair in enumerate(pairs)}
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
-            # The tool's result begins with: `Task #3 created successfully: …`.
+            # The result of TaskCreate begins with: `Task #3 created successfully: …`.
             answer = re.match(r"[^#]*#(\d+)", results.get(tool.id, ""))
             number = answer[1] if answer else str(len(items) + 1)
             items[number] = _text(tool.input, "subject"), "pending"
@@ -198,7 +198,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files that tools (name to input field) changed or read, the latest last."""
+    """Return the files in calls of the `tools` (tool name to input field), the latest file last."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
@@ -215,7 +215,7 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-NAME = "end of session:"  # the prefix of the names under which the ledger lists ends of sessions
+NAME = "end of session:"  # the prefix of the ledger's names for ends of sessions
 MAX_TURNS = 60  # at most this many turns at the end of a session are searched for its last task
 MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
 FIRST_SHARE = 0.3  # the largest share of `max_chars` for the first paragraph of a long answer
@@ -223,7 +223,7 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return a text on the last session's end and its ledger name; '' if it is not on `about`."""
+    """Return a text on the last session's end, and its ledger name; '' if not about `about`."""
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
     terms = texts.terms
@@ -250,7 +250,7 @@ def end_lines(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def closing(answer: str, max_chars: int = MAX_CLOSING_CHARS) -> str:
-    """Return an answer as one line without code and notes; keep only the two ends of a long one."""
+    """Return an answer as one line without code and notes; a long answer loses its middle."""
     lines = "\n".join(line.lstrip("# ") for line in account(answer).splitlines())
     parts = [one_line(part) for part in lines.split("\n\n") if part.strip()]
     whole = " ".join(parts)

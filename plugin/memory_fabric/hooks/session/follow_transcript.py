@@ -1,5 +1,5 @@
-"""Storing the new part of a session's transcript: notes, solved problems, episodes. A turn that is
-read twice is stored once, even if the offset was lost or another file repeats the turn.
+"""Store the new part of a session's transcript: notes, solved problems, episodes. A turn is stored
+only once, even if the offset was lost or another transcript contains a copy of the turn.
 """
 
 import os
@@ -27,18 +27,18 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
-# The limits of one event; later hooks read further. Each step is stored before the next begins. If
-# an event has no time for its first step, the next event's steps are half as long.
+# Reading limits for one event; later events continue. Each step is stored before the next begins.
+# If an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# A step's share of the remaining time; the key for how often steps were halved, and its limit.
+# A step's share of the remaining time; the key that counts the halvings, and their maximum.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
-# At most this much of the transcript's end is searched for a late prompt's entry.
+# At most this much of the transcript's end is searched for the entry of a prompt stored late.
 LATE_BYTES = 2 << 20
 # Keys of the notes that determine a session's domain: agent type, launch folder, domain setting.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# Limits of a session's notes on its work. Only the end of a long answer, its summary, is read.
+# Limits on what a session's notes say about its work. Of a long answer, only the end is read.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
 # Notices for the user about the transcript; each is shown at most once per session.
 COMPLAINTS = {
@@ -50,7 +50,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Set the origin of a prompt that was stored only after its transcript entry had been read."""
+    """Set the origin of prompts that were stored only after their transcript entry was read."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
@@ -71,12 +71,12 @@ def follow(
     into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the new part of the transcript; return the results of its notes. They are also appended
-    to `into`, so that the first are not lost if DeadlinePassed is raised. The notes in `last`, the
-    event's last message, are stored first, because the transcript may lag or be missing. About
-    `max_bytes` are read in steps, and about `max_chars` of messages, which take a hundred times
-    longer. The offset moves only after everything in a step was stored or queued. `is_here` is
-    False if another session catches up on this session; then, or for an agent, pass the context of
-    `context_of`.
+    to `into`, so that none is lost if DeadlinePassed is raised. `last` is the event's last message,
+    whose notes are stored first, because the transcript may lag or be missing. The transcript is
+    read in steps, up to about `max_bytes`, and up to about `max_chars` of messages, which take a
+    hundred times longer. The offset advances only after all of a step is stored or queued.
+    `is_here` is False if another session catches up on this session; then, or for an agent, pass
+    the context from `context_of`.
     """
     database = context.memory.session_database()
     if is_here:
@@ -114,7 +114,8 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Store the next part of the transcript; return its bytes, its characters, and True if more."""
+    """Store the next part of the transcript; return its bytes and characters, and if more follows.
+    """
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
@@ -133,14 +134,14 @@ def _step(
         notes["attended"] = trust_for(memory.settings, "user") == "user"
         notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
-            notes["revived"] = True  # the session had been marked as ended, but went on
+            notes["revived"] = True  # the session was marked as ended, but has continued
     _complain(memory, path, offset, reading, notes)
     if transcript.is_clients_own(memory.settings._replace(client=client), path):
         turn_notes.settle(context, session, reading.prompts, again=reading.trouble == REPLACED)
         waiting = prompts.unanswered(database, session) if is_here and not reading.more else ()
         if any(p.origin == prompts.STAGED for p in waiting):
             settle_late(context, session, path)
-        if not offset:  # the transcript of a fork begins with copied prompts
+        if not offset:  # a fork's transcript begins with prompts copied from its parent
             typed = [t for t in reading.prompts if t.origin == prompts.TYPED]
             prompts.copy_typed(database, session, map(turn_notes.stored_prompt, typed))
     turn_notes.take(context, session, [last], before=str(before.get("said", "")), into=kept)
@@ -186,7 +187,7 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread and the last reading made progress."""
+    """Return True if part of the transcript is unread and the previous reading made progress."""
     offset = read_to(memory, session)
     try:
         return os.path.getsize(path) != offset != reached_before
@@ -204,7 +205,7 @@ def _remember(
 ) -> tuple[list[Kept], dict[str, Any]]:
     """Store these turns; return the results of their notes, and the session's updated notes."""
     memory = context.memory
-    # Earlier turns of this session may belong to another domain.
+    # Search all domains, because earlier turns of this session may belong to another domain.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
@@ -213,7 +214,7 @@ def _remember(
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: if tools ran
 
-        # These results may be old, because Stop has already stored the notes of the last message.
+        # Results of earlier notes count too, because Stop stores the last message's notes first.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
@@ -229,7 +230,7 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the session's notes, updated with the last changed files and the end of the answer."""
+    """Return the session's notes, plus the files changed last and the end of the last answer."""
     from memory_fabric.capture.stated_causes import account  # late: needed for new turns only
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -295,8 +296,8 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 
 
 def _complain(memory: Memory, path: str, offset: int, reading: Reading, notes: Json) -> None:
-    """Log problems of the transcript and add a notice for the user, each once per session."""
-    # A missing transcript is no error if never read: it may come later, or the client keeps none.
+    """Log problems with the transcript and notify the user of each problem once per session."""
+    # A transcript that was never read may be missing: the client may write it later, or not at all.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     for kind in [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad):
         reported = notes.get("told", ())

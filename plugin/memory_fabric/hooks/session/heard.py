@@ -1,4 +1,4 @@
-"""Checking who typed a prompt, storing its statements, and cueing the assistant for a note."""
+"""Check who typed a prompt, store its statements, and cue the assistant for a note."""
 
 import os
 import time
@@ -29,12 +29,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The least sum of two shares, of the record's and of the sentence's common words, for a change.
+# The minimum sum of two shares: of the record's words in the sentence, and the other way round.
 MEANT = 0.6
 # A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
 MAX_BECAUSE_CHARS = 12
-# The cue for the assistant by the kind of statement; each has at most MAX_CUE_CHARS.
+# The assistant's cue for each kind of statement, at most MAX_CUE_CHARS long.
 CUES = {
     "rule": "Sounds like a standing rule: note it if it is one.",
     "correction": "Sounds like a correction: note it if it holds.",
@@ -42,9 +42,9 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# How many other sessions are checked for a running tool; the maximum age of their transcripts.
+# How many other sessions are checked for a running tool, and how old their transcripts may be.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
-# Reasons, as shown to the user, why a command was not carried out.
+# Reasons for refusing to run a command, as shown to the user.
 WHY = {
     events.RUNNING: "while the assistant runs a tool; type it again when the tool has finished",
     "elsewhere": "while a tool runs in another session of this project; type it again after this "
@@ -58,7 +58,7 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return why the user may not have typed this prompt now: SCHEDULED, a key of WHY, or ''."""
+    """Return why the user may not have typed this prompt now: SCHEDULED or a key of WHY, or ''."""
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins scheduled prompts that are due at the same time into one prompt.
@@ -73,7 +73,7 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
     if origin == events.SCHEDULED:
         return origin
     known_path, announced_at = sessions.place_of(database, event.session)
-    # If the project's folder moves, the client moves the transcript too.
+    # If the project's folder was moved, the client has moved the transcript too.
     if known_path and known_path != path and os.path.exists(known_path):
         return "moved"
     if not is_clients_own(memory.settings, path):
@@ -90,7 +90,7 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store a prompt's statements; return the cue for the assistant, or '', and the new records."""
+    """Store a prompt's statements; return the assistant's cue (or '') and the new records."""
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
         return "", new
@@ -105,7 +105,7 @@ def listen(
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
-    # The user's words may lack a subject, so the text of the note is shown instead.
+    # A quotation of the user may lack a subject, so show the text of the note instead.
     prefix = "noted as: " if words_of(on_record) else ""
     what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(on_record.id)
@@ -136,8 +136,8 @@ def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store a prompt's explicit statements, unless notes are off; return the new records. They are
-    candidates if the text may be pasted. `at` is the time of an old prompt, `staged` of one that is
-    not checked yet.
+    candidates if the text may be pasted. `at` is the time of an old prompt; `staged` is the time of
+    a prompt whose origin has not been checked yet.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -150,7 +150,7 @@ def store_stated(
             text, type=said.type, why=reason, alternatives=over, known=names, base=STATED
         )
         words = around(said.text, prompt)
-        # A prompt with no other words than a statement and its reason cannot reverse the statement.
+        # A prompt that contains only a statement and its reason cannot retract the statement.
         form, why = same_form(prompt), same_form(said.why)
         _, text_in, text_after = form.partition(same_form(said.text))
         is_all = bool(text_in) and form == same_form(said.form) and text_after.endswith(why)

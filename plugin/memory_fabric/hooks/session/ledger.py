@@ -1,5 +1,5 @@
-"""The injection ledger: which memories are in a session's context, and receipts for new memories.
-An unreadable ledger counts as empty, and a failed write is reported; recall still works.
+"""The injection ledger: it lists the memories in a session's context, and records new ones. Recall
+works without it: an unreadable ledger counts as empty, and a failed write is only reported.
 """
 
 import time
@@ -12,16 +12,16 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# The maximum time that a task waits for a permission; after that no agent starts for this task.
+# A task may wait this long for a permission; later, no agent is expected to start for it.
 TASK_AGE_S = 3600
-MIN_TASK_CHARS = 30  # a prompt with fewer characters does not state a task
+MIN_TASK_CHARS = 30  # a shorter prompt does not state a task
 
 
 class Ledger:
-    """The ledger of one session. `started_at` is the time of the session's first event, `prompts`
-    the number of earlier prompts. `loaded` means that the session block was delivered, `has_begun`
-    that an earlier prompt stated a task. Memories injected before `compacted_at` may have left the
-    context.
+    """The ledger of one session. `started_at` is the time of the session's first event; `prompts`
+    is the number of earlier prompts. `loaded` is True if the session block was delivered;
+    `has_begun`, if an earlier prompt stated a task. Memories injected before `compacted_at` may
+    have left the context.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -46,14 +46,14 @@ class Ledger:
         return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Return the tasks (id, text) for this agent type, except those of running agents."""
+        """Return the saved tasks (ID, text) for this agent type, except those of running agents."""
         if self._database is None:
             return []
         since = ids.timestamp(time.time() - TASK_AGE_S)
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        from memory_fabric.clients.transcript import task_of_agent  # late: seldom needed
+        from memory_fabric.clients.transcript import task_of_agent  # imported late: seldom needed
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path
@@ -85,9 +85,9 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return the functions to run after the output was written; none without a ledger. `text`
-        is the context with the memories, `own_words` this plugin's own text; both count as costs of
-        memory (`worth`). `offered` are the saved tasks, one of which is the agent's.
+        """Return the functions to run after the output was written; () without a ledger. `text` is
+        the context with the memories, and `own_words` is this plugin's own text; both count as
+        costs of memory (`worth`). `offered` lists the saved tasks, one of which is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

@@ -1,4 +1,4 @@
-"""Notices for the user, each one short line; the setting `notices` determines which are shown."""
+"""Notices for the user, each one short line. The setting `notices` determines which are shown."""
 
 import os
 from collections import Counter
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from memory_fabric.capture.notes.protocol import Kept
 
 MAX_SHOWN, MAX_SHOWN_CHARS = 3, 80
-MAX_SHORT_CHARS = 120  # after the first MAX_SHOWN notes, only this much of a note's text is shown
-# At most this many characters of a note's beginning show which of several notes is meant.
+MAX_SHORT_CHARS = 120  # the length to which notes are cut after the first MAX_SHOWN notes
+# Up to this many characters from the beginning of a note identify it among several notes.
 MAX_FIRST_CHARS = 30
-# Up to this length, a text that may bind calls or count as the user's is shown with its context.
+# The maximum length of a shown text that may bind calls or be attributed to the user.
 MAX_NOTED_CHARS = 400
 
 
@@ -40,9 +40,9 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
-    """Return the notice about the results of notes; '' if nothing is new or such notices are off.
-    The assistant's line is visible just above, so of several notes only the first words are shown,
-    and the user's words if they say more. Lines that were not stored are listed.
+    """Return a notice about the results of notes; '' if there is nothing new or such notices are
+    off. The assistant's own line for each note is visible just above, so of several notes only the
+    beginnings are shown, and the user's words if they say more. Unstored notes are listed too.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -76,12 +76,12 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
 
 
 def settles(new: str, old: str) -> str:
-    """Return the commands that choose between two contradictory records, which are given by id."""
+    """Return the commands for choosing one of two contradictory records, given by their IDs."""
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
 def waiting(due: "Debt", settings: Settings) -> str:
-    """Return the notice at a session's start about contradictions and closed records."""
+    """Return the notice about contradictions and closed records, shown at a session's start."""
     parts = [
         f"{_short(new)} contradicts {_short(old)}: type {settles(new.id, old.id)}"
         for new, old in due.asked
@@ -98,12 +98,12 @@ def _notice(
 
 
 def _is_quoted(record: Record) -> bool:
-    """Return True for a record that has the user's trust or may still get it by a quotation."""
+    """Return True if a record has the user's trust, or contains a quotation that may earn it."""
     return record.trust == "user" or bool(record.evidence.get(models.QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record with its reason and `When:`; from MAX_SHOWN on, only its beginning."""
+    """Return a record's text, reason and `When:`; only its beginning if `place` >= MAX_SHOWN."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
@@ -115,7 +115,7 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the assistant's own line does not show: id, bound calls and the user's words."""
+    """Return what the assistant's own line lacks: the ID, bound calls and the user's words."""
     from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
@@ -142,7 +142,7 @@ def problem(text: str, settings: Settings) -> str:
 
 
 def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
-    """Return the notice of the first start: what is stored, and which sessions can be imported."""
+    """Return the notice at the first start: what is stored, and which sessions can be imported."""
     if settings.notices == "off":
         return ""
     leaves = settings.forward_url or os.path.exists(os.path.join(settings.home, TIES))
@@ -161,7 +161,7 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice about shared records by author; `against` contradict the user's own."""
+    """Return the notice about shared records by author; `against` contradict the user's records."""
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]
     text = f"memory-fabric, since you were away: {first_of(parts, MAX_SHOWN)}"

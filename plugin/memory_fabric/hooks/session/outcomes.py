@@ -1,4 +1,4 @@
-"""Outcomes of memories shown to a session, judged at the end of a turn (see docs/worth.md)."""
+"""Judge, at the end of a turn, whether shown memories had an effect (see docs/worth.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,11 +21,11 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.text import STOPWORDS, stem, words
 
-# At most this many characters of a tool's input or output, and of a turn's answers, are read.
+# At most this many characters are read of a tool's input or output, and of a turn's answers.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# A sentence mentions a decision if it has this share of its words, this many of them unprompted.
+# To mention a decision, a sentence needs this share of its words and this many not in the prompt.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
-# A call applies a fix if it contains at least this many words of the fix that the failure lacks.
+# A call applies a fix if it contains at least this many words of the fix but not of the failure.
 APPLIED_WORDS = 2
 
 
@@ -36,7 +36,7 @@ def judge(
     notes: Mapping[str, Any],
     now: str,
 ) -> None:
-    """Save the outcomes of the memories in `rows` (`worth.to_judge`) that these turns show."""
+    """Save whether each memory in `rows` (from `worth.to_judge`) had an effect in these turns."""
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
     records = {record.id: record for record in found}
@@ -74,7 +74,7 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence with a decision's id, or most of its words, some not `asked`."""
+    """Return the first sentence with a decision's ID or most of its words, some not in `asked`."""
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems
@@ -85,7 +85,7 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a call with words of a fix solved a failure that had the fix's symptom."""
+    """Return True if a failure with a fix's symptom was solved after a call with its words."""
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False
@@ -114,7 +114,7 @@ def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = 
 
 
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of the content words of a text; a name of several words counts as one."""
+    """Return the stems of a text's content words; a name of several words counts as one word."""
     return frozenset(stem(w) for w in words(text) if w not in STOPWORDS and w not in WEAK)
 
 
@@ -125,7 +125,7 @@ def _calls_made(turns: Sequence[Turn]) -> Iterator[tuple[ToolUse, str]]:
         for tool in turn.tools:
             result = results.get(tool.id)
             said = result.text[:MAX_INPUT_CHARS].lstrip().removeprefix("Error: ") if result else ""
-            # Claude Code puts "PreToolUse:Bash hook error: " before this text; other clients vary.
+            # Claude Code adds "PreToolUse:Bash hook error: " before this text; other clients vary.
             is_held = matching.HELD_BACK in said
             is_refused = result and result.is_error and said.startswith(NOT_ITS_FAULT)
             if result and not (is_held or is_refused):

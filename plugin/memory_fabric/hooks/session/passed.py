@@ -1,5 +1,5 @@
-"""Finding rules with `First:` whose required command has not passed yet, in the transcripts of the
-session and its subagents. File changes that no tool call made are not noticed.
+"""Find the rules with `First:` whose required command has not passed yet, by the transcripts of the
+session and its subagents. File changes made outside tool calls are not noticed.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# How much is read of the ends of the session's and its agents' transcripts; maximum of calls.
+# How much is read from the end of the session's and of each agent's transcript; a maximum of calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
-# The client's result for a command that it moves to the background, and its message of the pass.
+# The client's result for a command moved to the background, and its message when that passes.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
-# An output line that reports that the previous command failed: "exit: 1", "rc=2", "1".
+# An output line that shows a command's exit status other than 0: "exit: 1", "rc=2", "1".
 _STATUS = r"(?i)(?:\D*\b(?:exit|status|code|rc|ret)\b\D{0,12})?[1-9]\d{0,2}(?: \d{1,3})*\D{0,3}"
 _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 
@@ -33,7 +33,7 @@ _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 class Made(NamedTuple):
     """A tool call with its folder and its result."""
 
-    use: ToolUse  # without an id if the call is about to be made
+    use: ToolUse  # has an empty ID if the call has not been made yet
     folder: str
     result: ToolResult | None = None
     is_over: bool = False  # the command has passed in the background
@@ -47,7 +47,7 @@ class Made(NamedTuple):
 def unmet(
     event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules about a call, except rules whose required commands have all passed."""
+    """Return the rules that apply to a call, without rules whose required commands all passed."""
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
@@ -81,7 +81,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the call in which a command last passed, and why that no longer counts."""
+    """Return the ID of the last call in which a command passed, and why that pass is void or ''."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -96,7 +96,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return True if one of the first `end` commands passed, and why that no longer counts."""
+    """Return whether one of the first `end` commands passed, and why this pass is void, or ''."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -114,7 +114,7 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if a command in a line passed, False if it failed, None if that is unknown."""
+    """Return True if command `at` of a line passed, False if it failed, None if that is unknown."""
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
         return True if is_gate and not made.use.id else None
@@ -124,19 +124,19 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     report = outcome(text)
     if made.result.is_error and is_no_failure(text):
         return None
-    if made.result.is_error:  # a later command may have failed
+    if made.result.is_error:  # the error may come from a later command
         return at + 1 < len(calls) and after in ("&&", ";", "\n") and report is True
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # the line did not wait for the command, or may not have run it
+        return None  # the line did not wait for the command, or perhaps did not run it
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))
 
 
 def _calls_made(settings: Settings, path: str, folder: str) -> list[Made] | None:
-    """Return the tool calls of a session and its subagents, in order; None if none is readable."""
+    """Return the session's and its subagents' tool calls, in order; None if no turn is readable."""
     readings = [_read(settings, path, MAX_BYTES)]
     readings += [_read(settings, agent, MAX_AGENT_BYTES) for agent in paths_of_agents(path)]
     turns = [turn for reading in readings for turn in reading.turns]

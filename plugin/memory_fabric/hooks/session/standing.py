@@ -1,4 +1,4 @@
-"""The records of a session block: read from the memory and ranked."""
+"""Read and rank the records for a session block."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,9 +14,9 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# How many of the newest lasting records are ranked; the same limit applies to pinned records.
+# The maximum number of lasting records to rank, newest first; also of pinned records.
 MAX_READ = 60
-# Facts that the user stated or agreed to, or that were noted in several sessions.
+# Selects facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
     "type = 'note' AND (trust = 'user' OR sightings > 1 "
     f"OR json_extract(body, '$.evidence.{AGREED}') IS NOT NULL)"
@@ -24,10 +24,10 @@ _FACTS = (
 _TYPES = ", ".join("?" * len(STANDING_TYPES))
 _OWN = f"{HOLDS} AND (pinned = 1 OR (type IN ({_TYPES}) OR {_FACTS}) AND source <> ?)"
 _OTHERS = f"{HOLDS} AND pinned = 0 AND type IN ({_TYPES}) AND source = '{OTHERS}'"
-# Sessions that start within this many days show a fix, because its error may recur.
+# A fix is shown in sessions that start within this many days, because its error may recur.
 FIX_DAYS = 7
-# An open question of the assistant that nobody confirmed or repeated is shown to this many later
-# sessions with file changes. Open decisions become candidates (store.history.candidates).
+# Sources of the assistant's notes. An open question from one of these that nobody confirms or
+# repeats is no longer shown after OPEN_FOR_SESSIONS later sessions with file changes.
 NOTING = ("assistant", "subagent", "compaction", "mcp")
 OPEN_FOR_SESSIONS = 3
 
@@ -35,11 +35,11 @@ OPEN_FOR_SESSIONS = 3
 def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
-    """Return the records that are valid at `now` (ISO 8601), the best of each kind first, without
+    """Return the records that are valid at `now` (ISO 8601), the best of each kind first, except
     those in `left_out` or `seen`. `rules` include pinned records of other types; `known` are the
-    user's facts and the last week's fixes; `more` counts the rules and decisions that did not fit.
+    user's facts and the last week's fixes; `more` counts rules and decisions that did not fit.
     """
-    # The newest lasting records and facts; at the limit also pinned and the user's records.
+    # The newest lasting records and facts; if there are too many, also pinned and user's records.
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
@@ -47,8 +47,8 @@ def standing(
     records_read += _open(memory, "<>")
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
-    # Newer records that contradict these are shown, too. For the ranking, such a record gets the
-    # older record's type, so that it is listed first.
+    # Newer records that contradict these are shown too. For the ranking, each such record gets the
+    # type of the record that it contradicts, so that it is listed first.
     stated = {record.id: stated_at(record) for record in current}
     newer = memory.find_records(*records.contradicting_any(list(stated))) if stated else []
     newer = [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
@@ -63,14 +63,14 @@ def standing(
     rules = [r for r in shown if is_rule[r.id] and not is_decision[r.id]]
     rules = session_block.distinct(rules, MAX_READ)
     facts = [r for r in shown if kinds[r.id] == "note" and not r.pinned]
-    # Addresses, ports, versions and other numbers are needed more often than other facts.
+    # Sort facts with numbers, addresses or paths first, because they are needed most often.
     facts.sort(key=lambda record: not any(c.isdigit() or c in "@/" for c in record.what))
     fixes = [r for r in _fixes(memory, now) if r.id not in left_out]
     latest = session_block.latest_of_session([*facts, *fixes])
     facts = [record for record in latest if record not in fixes]
     open_records = [r for r in shown if kinds[r.id] in OPEN_TYPES and not r.pinned]
     open_records += _open(memory, "=")
-    # More records are read than shown, because the newest may all be from the same author.
+    # Read more records than are shown, because the newest may all be from the same author.
     shared = memory.find_records(_OTHERS, STANDING_TYPES, 2 * MAX_READ)
     others = [r for r in shared if r.id not in left_out]
     most = session_block.MAX_DECISIONS
@@ -88,7 +88,7 @@ def standing(
 
 
 def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]) -> bool:
-    """Return True if several later sessions did not answer this open question of the assistant."""
+    """Return True if several later sessions left this open question of the assistant unanswered."""
     is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
     if record.type not in OPEN_TYPES or not is_noted or sightings.get(record.id, 1) > 1:
         return False
@@ -97,8 +97,8 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest open questions and blockers, own ("<>") or shared ("="), without pins."""
-    # These conditions match the index of open questions; `+` avoids the index of shared records.
+    """Return the newest unpinned questions and blockers: own (`sign` "<>") or shared ones ("=")."""
+    # These conditions match the index of open questions; `+` prevents use of the other index.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
@@ -106,7 +106,7 @@ def _open(memory: Memory, sign: str) -> list[Record]:
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
     """Return the newest fixes of the last FIX_DAYS days, except shared and imported fixes."""
-    # Makes SQLite use the index of times; `+` avoids the index of fixes.
+    # This form makes SQLite use the index of times; `+` prevents use of the index of fixes.
     recent = (
         f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
         "AND source NOT IN (?, 'import') AND created_at > ?"

@@ -1,6 +1,6 @@
-"""The line for the client's status bar: how many memories exist, were shown, and wait for review.
-The client runs this module repeatedly, so it neither writes nor waits: it reads databases without
-locks, and prints an empty line after MAX_S seconds.
+"""The client's status line: how many memories exist, were shown, and wait for review. The client
+runs this module repeatedly, so it neither writes nor waits: it reads the databases without locks,
+and prints an empty line after MAX_S seconds.
 """
 
 import json
@@ -15,22 +15,22 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import quick_counts
 
-MAX_S = 1.5  # the maximum time for the status line, in seconds of wall-clock time
+MAX_S = 1.5  # wall-clock time limit for the status line, in seconds
 MAX_NAME_CHARS = 40
 NAME = "memory"
 
 
 def _give_up(*_signal_and_frame: object) -> None:
-    """Exit with an empty line, even while waiting for input or a disk."""
+    """Print an empty line and exit, even while waiting for input or a disk."""
     os.write(1, b"\n")
     os._exit(0)
 
 
 def main() -> None:
-    """Print the line for the JSON object on stdin, and exit at once, always with status 0."""
+    """Print the status line for the JSON object on stdin; exit at once, always with status 0."""
     line = ""
     try:
-        if hasattr(signal, "setitimer"):  # not on Windows, where the client gives up
+        if hasattr(signal, "setitimer"):  # not on Windows, where the client has its own limit
             signal.signal(signal.SIGALRM, _give_up)
             signal.setitimer(signal.ITIMER_REAL, MAX_S)
         # If the user runs the command in a terminal, the line describes the current folder.
@@ -46,12 +46,12 @@ def main() -> None:
 
 
 def status_line(given: bytes, environ: Mapping[str, str]) -> str:
-    """Return the line for the client's JSON object; '' if it is invalid or has no folder."""
+    """Return the status line for the client's JSON object; '' if it is invalid or has no folder."""
     try:
         raw = events.load_object(given) if len(given) <= MAX_INPUT_BYTES else {}
     except BadInput:
         return ""
-    # The folder in which the session was started, from Claude Code's `workspace`.
+    # Claude Code's `workspace` contains the folder in which the session was started.
     place = raw.get("workspace")
     folder = (place.get("project_dir") if isinstance(place, dict) else "") or raw.get("cwd")
     if not isinstance(folder, str) or not folder or "\0" in folder:

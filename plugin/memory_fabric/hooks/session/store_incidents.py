@@ -1,4 +1,4 @@
-"""Storing fixes: commands that failed and then passed, with the cause stated by the assistant."""
+"""Store fixes: commands that failed and then passed, with the cause stated by the assistant."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from memory_fabric.store.projects import identity
 from memory_fabric.text import terms, without_injected
 
 SHELL = "Bash"
-# At most this many commands without a result are stored until the transcript is read further.
+# At most this many commands without a result are stored until their results can be read.
 MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
 # A note must share at least this many content words with the evidence of a failure.
@@ -34,9 +34,9 @@ def keep_incidents(
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
-    """Store the fixes in these turns; return the session's notes with the commands that still fail.
-    Each fix in `noted` gets the evidence of its failure. A fix is only a candidate until its
-    command has passed, and again if a failure that the session had fixed returns.
+    """Store the fixes found in these turns; return the session's notes with the commands that still
+    fail. Each fix in `noted` gets the evidence of its failure. A fix is a candidate until its
+    command has passed; it becomes one again if the failure returns in the session.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -52,7 +52,7 @@ def keep_incidents(
             waiting.remove(note)
             _add_evidence(context, note, incidents.evidence_of(failure), by)
             continue
-        # Fixes of the session become active now, because their command has passed.
+        # The session's fixes for this failure become active, because their command has now passed.
         fixes = _fixes_of(context, failure, by, UNCONFIRMED)
         for fix in fixes:
             _put(context, fix._replace(status="active"), by)
@@ -67,14 +67,14 @@ def keep_incidents(
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    # Stored for the next reading, because the transcript may still lack the answer with the cause.
+    # Keep these for the next reading: the answer that states the cause may not be written yet.
     kept = {"failing": failing, "passed": unexplained}
     more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
     return {**notes, "calls": calls, **more}
 
 
 def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
-    """Return the failures stored in a session's notes under the key `failing` or `passed`."""
+    """Return the failures stored in a session's notes under `name`: `failing` or `passed`."""
     failures = (incidents.from_object(f) for f in notes.get(name, ()) if isinstance(f, dict))
     return [failure for failure in failures if failure]
 
@@ -82,8 +82,8 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return the commands with their outcomes, the changed files and the messages, in order, and
-    commands (id to command and folder) without a result, which `calls` had before.
+    """Return the commands with their outcomes, the changed files and the messages, in order; and
+    all commands without a result (ID to command and folder), including those in `calls`.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -95,7 +95,7 @@ def steps_in(
             steps.append(incidents.Step(asked=request[:MAX_ASKED_CHARS]))
         for tool in turn.tools:
             if tool.name == SHELL:
-                # A longer command is not parsed anyway, and would make the session's notes long.
+                # Longer commands are not parsed, and would only enlarge the session's notes.
                 command = str(tool.input.get("command", ""))[: MAX_READ_CHARS + 1]
                 waiting[tool.id] = [command, turn.cwd]
             elif tool.name in CHANGING_TOOLS and tool.id not in failed:
@@ -112,7 +112,7 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix noted for a failure: the only one if `is_only`, else the most similar."""
+    """Return the noted fix for a failure: the only note if `is_only`, else the most similar one."""
     if is_only:
         return noted[0] if noted else None
     of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))
@@ -124,7 +124,7 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Make a failure's fixes, except the user's own, candidates until its command has passed."""
+    """Make a failure's fixes, except the user's own, candidates again until the command passes."""
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
         noted.remove(note)
@@ -151,7 +151,7 @@ def _put(context: RequestContext, record: Record, by: Provenance) -> None:
 
 
 def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
-    """Return the evidence of a noted fix in the user's prompt: error line, symptom, files."""
+    """Return evidence for a noted fix: the error in the user's prompt, and the changed files."""
     about = set(terms(note.what))
     for step in reversed(steps):
         if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
@@ -164,7 +164,7 @@ def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
 
 
 def _add_evidence(context: RequestContext, note: Record, known: Payload, by: Provenance) -> None:
-    """Add `known` evidence of a failure to a note's record, without changing what is there."""
+    """Add a failure's `known` evidence to a note's record, without changing existing evidence."""
     evidence = _with_commit(context, known) | dict(note.evidence) if known else {}
     if evidence and evidence != dict(note.evidence):
         _put(context, note._replace(evidence=evidence), by)

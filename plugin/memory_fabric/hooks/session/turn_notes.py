@@ -1,4 +1,4 @@
-"""The end of a turn: store its notes as records, and the user's other statements as candidates."""
+"""At a turn's end, store its notes as records and the user's other statements as candidates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from memory_fabric.store.write import cleaned
 from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
-# The type of a candidate, by the kind of cue in its sentence.
+# The record type of a candidate for each kind of cue in its sentence.
 HEARD_TYPES = dict.fromkeys(("rule", "correction"), "constraint")
 HEARD_TYPES |= dict.fromkeys(("choice", "change"), "decision") | {"person": "note"}
 MAX_EARLIER = 40
@@ -45,7 +45,7 @@ def take(
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
-    the results that are new to the session, also in `into`, even if the time runs out. `at` is the
+    the results that are new to the session; `into` gets them even if the time runs out. `at` is the
     time of older texts; `before` is the assistant's message before the turn's prompt.
     """
     settings = context.memory.settings
@@ -59,7 +59,7 @@ def take(
     try:
         return notes.keep(context.memory, texts, prompts_typed, by, into=results)
     finally:
-        # Queue the feedback for this session, and notices of closed records for later sessions.
+        # Queue feedback for this session, and notices about closed records for later sessions.
         database = context.memory.session_database()
         new = sessions.add_feedback(database, session, protocol.parts_of(results, session))
         closed = [old.id for result in results for old in result.replaced if old.trust == "user"]
@@ -73,7 +73,7 @@ def take(
 
 
 def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said:
-    """Return the prompts of a session in which quotations of notes are searched for."""
+    """Return the session's prompts that notes may quote."""
     session_prompts = prompts.of_session(memory.session_database(), session, until)
     typed = [prompt for prompt in session_prompts if prompt.origin != prompts.BY_MACHINE]
     return notes.Said(tuple(typed), checked=is_checked(memory.settings))
@@ -82,8 +82,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Set the origin of each staged prompt from its transcript entry, and give records of typed
-    ones the user's trust. With `again`, an entry may belong to a prompt with a known origin.
+    """Set each staged prompt's origin from its transcript entry; records from typed prompts get the
+    user's trust. With `again`, an entry may also belong to a prompt whose origin is already known.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -102,12 +102,12 @@ def settle(
 
 
 def stored_prompt(entry: Turn) -> str:
-    """Return a transcript entry's text in the form in which the prompt hook stores prompts."""
+    """Return the text of a transcript entry as the prompt hook would store it."""
     return cut(without_secrets(typed_words(entry.text)), prompts.MAX_PROMPT_CHARS)
 
 
 def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typed: bool) -> None:
-    """Remove the mark "staged" from a prompt's records; if typed, give them the user's trust."""
+    """Mark a prompt's records as no longer staged; if it was typed, give them the user's trust."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -121,9 +121,9 @@ def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typ
         payload = {"record": records.as_object(settled), "seen_in": [record.session]}
         memory.write("put_record", payload, by, store=kind_of(memory, record))
     if typed and not marked and may_hear(prompt.text):
-        from memory_fabric.hooks.session.heard import store_stated  # late: seldom needed
+        from memory_fabric.hooks.session.heard import store_stated  # imported late: seldom needed
 
-        # A staged prompt can neither restore a forgotten record nor raise a record's trust.
+        # While staged, the prompt could neither restore a forgotten record nor raise its trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
@@ -144,7 +144,7 @@ def end_turn(
         is_staged = prompt.origin == prompts.STAGED
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
         if cue is None or stated(prompt.text):
-            continue  # this statement was already stored with its prompt
+            continue  # already stored when the prompt was typed
         earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
             models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
@@ -156,12 +156,12 @@ def end_turn(
         kind = HEARD_TYPES[cue.kind]
         record = Record(kind, cue.sentence, confidence=CANDIDATE, evidence=evidence)
         by = context.by("prompt", session, "assistant" if is_staged else "user")
-        # A sentence that a note quotes counts as one more occurrence of that note.
+        # If a note already quotes this sentence, count one more occurrence of that note instead.
         memory.remember(noted_before(memory, cue.sentence) or record, by)
 
 
 def last_said(memory: Memory, session: str) -> str:
-    """Return the end of the assistant's last message in the transcript, as far as it was read."""
+    """Return the end of the assistant's last message in the part of the transcript read so far."""
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
 
 
@@ -174,7 +174,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
-    """Return prompts of other sessions that share words with a sentence, one for each session."""
+    """Return prompts of other sessions that share words with a sentence, at most one each."""
     query = match_expression(terms(sentence)[:8])
     if not query:
         return []
@@ -185,7 +185,7 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class OwnedTurn(NamedTuple):
-    """A turn, the session it belongs to, and two flags: new to memory, of the current session."""
+    """A turn, its session, and two flags: new to memory, and part of the current session."""
 
     turn: Turn
     owner: str
@@ -195,11 +195,11 @@ class OwnedTurn(NamedTuple):
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    fork begins with copies of turns. The last copy is the last turn that has another session's id,
-    or that was saved for another session, as shown by its uuid, or by its time, role and text.
+    fork begins with copied turns. The last copy is the last turn that has another session's ID or
+    that was saved for another session, which is found by its uuid, or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # A prompt copied into a fork has no id of its session, so it gets that of the next answer.
+    # A prompt copied into a fork has no session ID, so it gets the session ID of the next answer.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
@@ -217,12 +217,12 @@ def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[Owned
 
 
 def episode_text(said: str) -> str:
-    """Return the text of a turn as its episode stores it: redacted, then cut."""
+    """Return the text of a turn in the form stored in its episode: redacted, then cut."""
     return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
-    """Return, for each turn, the session for which it was saved before, or ''."""
+    """Return, for each turn, the session for which the turn is already stored, or ''."""
     with_text = [turn for turn in turns if turn.uuid and turn.text]
     if not with_text:
         return [""] * len(turns)
@@ -232,7 +232,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         keeper = by_uuid.get(turn.uuid, "")
         if stored_turns := () if keeper else by_time.get((turn.role, turn.created_at), ()):
             text = cleaned({"text": episode_text(turn.text)})["text"]
-            # A fork's copy of a turn may contain text that was erased from the stored turn.
+            # Text erased from the stored turn may remain in a fork's copy, so the two may differ.
             same = (who for who, said in stored_turns if said == text or models.ERASED in said)
             keeper = next(same, "")
         keepers.append(keeper)
