@@ -1,1 +1,1 @@
-"""All code for particular clients: their traits, hooks, settings and transcript formats."""
+"""Code that is specific to individual clients: their traits, hooks, settings and transcripts."""

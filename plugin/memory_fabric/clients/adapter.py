@@ -1,5 +1,5 @@
-"""Adapter for the hooks of other clients: translates their events into Claude Code's form, and
-replies into theirs. Replies have no undocumented keys, because some clients reject unknown keys.
+"""Adapter for the hooks of other clients: translates their events into Claude Code's format, and
+replies into theirs. Replies use only documented keys, because some clients reject unknown keys.
 """
 
 import json
@@ -20,7 +20,7 @@ RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return a client's event in Claude Code's form; an empty prompt's event gets the name ''."""
+    """Translate a client's event into Claude Code's format; for an empty prompt, the name is ''."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -42,7 +42,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return a client's session settings; `attended` is False if a program wrote the prompts."""
+    """Return the settings of a client's session; `attended` is False if a program wrote prompts."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)
@@ -72,7 +72,7 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 def _shell_result(result: object) -> object:
-    """Return the result of a shell command as a dict with `stdout`; parse Cursor's JSON text."""
+    """Convert a shell command's result to a dict with `stdout`; Cursor's result is JSON text."""
     if isinstance(result, str) and result.startswith("{"):
         result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):
@@ -88,7 +88,7 @@ def _shell_result(result: object) -> object:
 
 
 def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
-    """Encode a reply to an event of this name (Claude Code's) as a JSON object; b"" if empty."""
+    """Encode a reply as JSON for a client; b"" if empty. `event_name` is Claude Code's name."""
     if not client.summarises:
         reply = reply._replace(plain="")
     if not client.asks and reply.question:
@@ -101,7 +101,7 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
     if event_name in CONTEXT_EVENTS - client.unheard:
         context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
     output: dict[str, object] = {}
-    if client.form == "cursor":  # Cursor never shows notices.
+    if client.form == "cursor":  # Cursor does not show notices.
         if event_name == "UserPromptSubmit" and reply.stop:
             output = {"continue": False, "user_message": fitted(reply.stop)}
         elif event_name == "PreToolUse" and reply.refusal:
@@ -110,7 +110,7 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
         elif context:
             output = {"additional_context": fitted(context)}
         return json.dumps(output).encode("ascii") if output else b""
-    # Gemini CLI: a refusal is the `decision` "deny" with a reason.
+    # Gemini CLI expects a refusal as the `decision` "deny" with a reason.
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     reason = reply.stop if event_name == "UserPromptSubmit" else reply.refusal
@@ -125,6 +125,6 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
 
 
 def _in_a_shell(text: str) -> str:
-    """Replace skills in a text by shell commands, because only Claude Code has skills."""
+    """Replace skills in a text with shell commands, because only Claude Code has skills."""
     text = text.replace("/memory-fabric:memory ", "memory-fabric ")
     return text.replace("/memory-fabric:", "memory-fabric ")

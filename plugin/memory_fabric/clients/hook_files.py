@@ -1,4 +1,4 @@
-"""Hooks for clients other than Claude Code, and the files to which `setup --client` writes them."""
+"""The hooks for clients other than Claude Code, and the files where `setup --client` adds them."""
 
 import json
 import os
@@ -20,18 +20,18 @@ MILLISECONDS = 1000
 
 
 class HookFile(NamedTuple):
-    """The file in the user's home in which a client configures its hooks."""
+    """The file in the user's home in which a client's hooks are configured."""
 
     variable: str  # environment variable for the client's folder, or ''
-    folder: str  # default folder of the client in the user's home
-    name: str  # path of the hooks file in this folder
-    todo: str  # the next step, which the user must take
-    events: tuple[str, ...] = ()  # further events (Claude Code's names) that the client supports
-    per_second: int = 1  # 1000: timeouts are in milliseconds; 0: write no timeouts
-    most_s: Mapping[str, int] = {}  # maximum timeouts by event
+    folder: str  # the client's default folder, relative to the user's home
+    name: str  # the hooks file's path in this folder
+    todo: str  # instructions for what the user must do next
+    events: tuple[str, ...] = ()  # events supported beyond COMMON_EVENTS (Claude Code's names)
+    per_second: int = 1  # timeout units per second: 1000 for milliseconds; 0: write no timeouts
+    most_s: Mapping[str, int] = {}  # maximum timeout for each event
     flat: bool = False  # the file lists hooks without groups, and has a version
-    has_server: bool = False  # the file also has the MCP servers
-    is_run: bool = False  # our tests run the real client
+    has_server: bool = False  # the file also lists the MCP servers
+    is_run: bool = False  # tests with the real client exist
 
 
 # Events that every client with a hooks file supports.
@@ -47,7 +47,7 @@ FILES: Mapping[str, HookFile] = {
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
         events=("SubagentStart", "SubagentStop"),
-        # Codex would shorten a longer timeout and warn about it at each start.
+        # Codex would shorten a longer timeout, with a warning at each start.
         most_s={"SessionEnd": 3},
         is_run=True,
     ),
@@ -90,10 +90,10 @@ FILES: Mapping[str, HookFile] = {
         "Restart OpenCode: it loads the plugin when it starts.",
     ),
 }
-# Codex's configuration file; the server is a TOML table at its end, between two comments.
+# Codex's configuration file. The server is a TOML table at its end, between two comments.
 CODEX_CONFIG, TABLES = "config.toml", "mcp_servers"
 BEGIN, END = "# memory-fabric: begin\n", "# memory-fabric: end\n"
-# Environment variables that Codex should pass to the server, so that it uses the hooks' memory.
+# Environment variables that Codex passes to the server, so that it uses the same memory as hooks.
 VARIABLES = ("MEMORY_FABRIC_HOME", "CLAUDE_CONFIG_DIR", "MEMORY_FABRIC", "MEMORY_FABRIC_PYTHON")
 
 
@@ -105,7 +105,7 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add hooks and, with `mcp`, the server. Raises BadInput, OSError."""
+    """Return the changes that add hooks and, if `mcp`, the MCP server. Raises BadInput, OSError."""
     if client == OPENCODE:
         source = files.read_text(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"))
         place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
@@ -127,7 +127,7 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
         text = f"{path} has a server named {SERVER} already; nothing was changed."
         raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
     server = {**set_up.server_of(root), "env_vars": VARIABLES}
-    # In TOML, strings and lists of strings are written as in JSON.
+    # TOML has the same syntax as JSON for strings and for lists of strings.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
@@ -147,10 +147,10 @@ def removals(client: str, home: str, path: str, root: str) -> list[Change]:
 
 
 def hooks(client: str, root: str) -> dict[str, list[Any]]:
-    """Return the hook groups for a client by the client's names of events."""
+    """Return the hook groups for a client, keyed by the client's own names of events."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
-    tools: dict[str, list[str]] = {}  # the client's tools by Claude Code's name
+    tools: dict[str, list[str]] = {}  # Claude Code's tool names, each with the client's names
     for name, known in row.tools.items():
         tools.setdefault(known, []).append(name)
     own: dict[str, list[Any]] = {}
@@ -172,7 +172,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
-    """Return the shell command of a client's hook; `system` is a value of `os.name`."""
+    """Return the shell command for a client's hook; `system` is a value of `os.name`."""
     if system != "posix":
         words = [*set_up.without_shell(root), "--client", client, *arguments]
         return " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -183,7 +183,7 @@ def command(client: str, root: str, arguments: list[str], system: str = os.name)
 
 
 def _matcher(matcher: str, tools: Mapping[str, list[str]]) -> str:
-    """Extend a matcher for Claude Code's tool names to match the client's tool names, too."""
+    """Extend a matcher for Claude Code's tool names, so that it also matches the client's names."""
     single = re.fullmatch(r"\^([A-Za-z]+)\$", matcher)
     return re.sub(
         r"(?<=[(^|])[A-Z][A-Za-z]+(?=[)$|])",
@@ -200,7 +200,7 @@ def without_codex_server(home: str, path: str, root: str) -> Change:
         start, end = text.find(BEGIN), text.find(END)
         if start < 0 or end < start:
             return done
-        start -= text[:start].endswith("\n\n")  # include the empty line above the table
+        start -= text[:start].endswith("\n\n")  # also remove the empty line above the table
         return done.then(Edit(start, text[start : end + len(END)], ""))
 
     return set_up.taken(home, path, take)

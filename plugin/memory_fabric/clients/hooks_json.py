@@ -1,6 +1,6 @@
-"""Edits of a client's JSON file that add memory-fabric's hooks or server, or remove only them.
+"""Edit a client's JSON file to add memory-fabric's hooks or server, or to remove only them.
 
-All other bytes, and so the user's layout, remain unchanged.
+All other bytes, and so the user's formatting, remain unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from memory_fabric.errors import BadInput
 HOOKS, SERVERS, SERVER, VERSION = "hooks", "mcpServers", "memory", "version"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
-# The launcher on Windows: a hook's command there is Python, with this file as an argument.
+# The launcher on Windows, where a hook's command runs Python with this file as an argument.
 LAUNCH_FILE = "/hooks/launch.py"
-# This text is part of the paths of every installation's launcher and program.
+# The paths of every installation's launcher and program contain this text.
 OUR_MARK = "memory-fabric"
 
-# A function that returns True for a command of memory-fabric.
+# A predicate that returns True if a command is memory-fabric's.
 IsOurs = Callable[[str], bool]
 SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
@@ -29,7 +29,7 @@ BOM = "\ufeff"
 
 
 class Part(NamedTuple):
-    """A parsed value with its start and end offsets; an object's member starts at its name."""
+    """A parsed value with its start and end offsets; a member of an object starts at its name."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at the path `names`; of duplicate names, the last one counts."""
+        """Return the member at the path `names`; of several members with a name, the last one."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -47,18 +47,18 @@ class Part(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A replacement of the text `old` by the text `new` at the offset `start`."""
+    """An edit that replaces the text `old` with the text `new` at the offset `start`."""
 
     start: int
     old: str
     new: str
 
     def applied(self, text: str) -> str:
-        """Return the text after this edit."""
+        """Apply this edit to a text and return the result."""
         return text[: self.start] + self.new + text[self.start + len(self.old) :]
 
     def undone(self, text: str) -> str:
-        """Return the text before this edit."""
+        """Revert this edit in a text and return the result."""
         return text[: self.start] + self.old + text[self.start + len(self.new) :]
 
 
@@ -69,14 +69,14 @@ class Edited(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """Return the text and edits after one more edit."""
+        """Apply one more edit; return the new text with all edits."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value at the path `names`, and create missing objects. Raises BadInput.
+    """Add a value at the path `names`, creating missing objects. Raises BadInput.
 
-    If the path exists already, the items of a list are appended; any other value is not added.
+    If the path exists already, a list's items are appended to it, and any other value is ignored.
     """
     container = read(done.text, path)
     for depth, name in enumerate(names):
@@ -103,7 +103,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove the hooks whose command passes `ours`, and the lists and objects that become empty."""
+    """Remove hooks whose command passes the test `ours`, and lists and objects left empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -121,7 +121,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
-    """Return the hook groups in the text that contain memory-fabric's hooks, by event."""
+    """Return the hook groups with memory-fabric's hooks in the text, by event."""
     groups: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -130,7 +130,7 @@ def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
 
 
 def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
-    """Add memory-fabric's MCP server. Raises BadInput if there is already a server of its name."""
+    """Add memory-fabric's MCP server. Raises BadInput if a server of that name exists already."""
     other = read(done.text, path).member(SERVERS, SERVER)
     if other is not None:
         line = done.text.count("\n", 0, other.start) + 1
@@ -140,7 +140,7 @@ def with_server(done: Edited, server: Mapping[str, Any], path: str) -> Edited:
 
 
 def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove memory-fabric's server, and the object of servers if it becomes empty."""
+    """Remove memory-fabric's server, and also the object `mcpServers` if it becomes empty."""
     root = read(done.text, path)
     servers, server = root.member(SERVERS), root.member(SERVERS, SERVER)
     if servers is None or server is None or not ours(_command(server.value)):
@@ -149,16 +149,16 @@ def without_server(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def read(text: str, path: str) -> Part:
-    """Parse a client's JSON file. Raises BadInput, with the number of the bad line if known."""
+    """Parse a client's JSON file. Raises BadInput, with the invalid line's number if known."""
     try:
         body = text.removeprefix(BOM)
-        json.loads(body)  # raises an error with the line; the scan needs valid JSON
+        json.loads(body)  # reports the line of an error; `_scan` needs valid JSON
         root = _scan(text, len(text) - len(body))
     except json.JSONDecodeError as error:
         text = f"{path}, line {error.lineno}: {error.msg}; it was left as it is."
         remedy = "Correct that line (comments are not JSON), and try again."
         raise BadInput(path, text, remedy=remedy) from error
-    except ValueError as error:  # for example: an integer has too many digits
+    except ValueError as error:  # for example, an integer with too many digits
         raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
     except RecursionError as error:
         raise BadInput(path, f"{path} is nested too deeply; it was left as it is.") from error
@@ -167,9 +167,9 @@ def read(text: str, path: str) -> Part:
 
 
 def ours_test(end: str, *known: str) -> IsOurs:
-    """Return a predicate that accepts `known` commands and those of any installation.
+    """Return a predicate that accepts the `known` commands and the commands of any installation.
 
-    `end` is LAUNCHER for the commands of hooks, and PROGRAM for those of servers.
+    `end` is LAUNCHER for commands of hooks, and PROGRAM for commands of servers.
     """
 
     def is_ours(command: str) -> bool:
@@ -197,12 +197,12 @@ def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
 def _hooks(group: Part) -> tuple[Part, ...]:
     listed = group.member(HOOKS)
     if listed is None and _command(group.value):
-        return (group,)  # Cursor does not group hooks.
+        return (group,)  # Cursor has hooks without groups.
     return listed.parts if listed and isinstance(listed.value, list) else ()
 
 
 def _command(value: Any) -> str:
-    """Return the command of a hook or server, or the launcher's path if Python runs it."""
+    """Return the command of a hook or server; if Python runs the launcher, the launcher's path."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")
@@ -222,9 +222,9 @@ def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
 
 
 def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
-    """Return the edit that appends a value to an object or list, formatted like its siblings."""
+    """Return the edit that appends a value to an object or list, formatted like its other items."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    # Indent by the same amount as the first member of the text.
+    # Indent new lines by the same amount as the first member in the text.
     first_line = re.match(rf"{BOM}?\s*\{{[ \t]*\r?\n([ \t]+)\S", text)
     unit = first_line.group(1) if first_line else "  "
     if container.parts:
@@ -236,7 +236,7 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
         return Edit(last.end, "", "," + (newline + indent if is_broken else " ") + layout)
     inner = text[container.opened : container.end - 1]
     body = text.strip(BOM + " \t\r\n")
-    if "\n" not in body and body != "{}":  # The container is written on one line.
+    if "\n" not in body and body != "{}":  # The whole text is on one line.
         return Edit(container.opened, inner, _shown(value, name, "", "", newline))
     line = text[text.rfind("\n", 0, container.start) + 1 : container.start].removeprefix(BOM)
     outer = line[: len(line) - len(line.lstrip(" \t"))]
@@ -247,7 +247,7 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
     """Return the edit that removes a value, its comma, and containers that would become empty.
 
-    `chain` has pairs of a container and the part in it, beginning with the innermost container.
+    `chain` contains pairs of a container and the part to remove from it, innermost container first.
     """
     container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
     at = container.parts.index(part)
@@ -261,7 +261,7 @@ def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
 
 
 def undo(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text as it was before these edits."""
+    """Revert these edits in a text and return the result."""
     for edit in reversed(edits):
         text = edit.undone(text)
     return text

@@ -1,8 +1,8 @@
-"""Writes hooks and the MCP server into a client's files, and restores the files byte for byte.
+"""Write hooks and the MCP server to a client's files, and restore the files byte for byte.
 
 A manifest (`setup.json`) lists everything that setup changed outside the home. For an edited file,
-it stores the edits and a checksum, but not the text, which may contain keys; for a link, the path;
-and for both, the folders that setup created.
+it stores the edits and a checksum, but not the file's text, which may contain keys. For a link, it
+stores the path. For both, it stores the folders that setup created.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
 LINK_NAME = "memory-fabric"
 PROGRAM = os.path.join("bin", LINK_NAME)
-# A text in every whole file that setup writes, by which setup recognises the file later.
+# A text in each file that setup writes as a whole, by which setup recognises such a file later.
 OWN_FILE = b"Written by memory-fabric setup"
 NOTE = "setup.json"
 TEXTS = ("path", "kind", "command", "checksum")
@@ -30,7 +30,7 @@ HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 class Mark(NamedTuple):
-    """A manifest entry: a file or link that setup wrote, and how to undo that."""
+    """A manifest entry: a file or link that setup wrote, with the data needed to undo this."""
 
     path: str
     kind: str
@@ -41,14 +41,14 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True if the mark belongs to this file (under any path), or to this link."""
+        """Return True if the entry is for this file (under any of its paths) or for this link."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
 
 
 class Change(NamedTuple):
-    """A planned change of a file; `before` and `after` are its bytes, or None for no file."""
+    """A planned file change; `before` and `after` are the file's bytes, or None if it is absent."""
 
     path: str
     before: bytes | None
@@ -58,12 +58,12 @@ class Change(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """True if the change leaves the file as it is."""
+        """Return True if the change leaves the file unchanged."""
         return self.before == self.after
 
 
 def launcher(root: str) -> str:
-    """Return the absolute path of the hook launcher. Raises BadInput if it cannot be executed."""
+    """Return the absolute path of the hook launcher. Raises BadInput if it is not executable."""
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
         text = "The hooks are not installed next to this package."
@@ -72,7 +72,7 @@ def launcher(root: str) -> str:
 
 
 def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
-    """Return the hook groups of hooks.json by event, completed for this installation and system."""
+    """Return the hook groups in hooks.json by event, adapted to this installation and system."""
     launcher(root)
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
@@ -85,19 +85,19 @@ def hook_groups(root: str, system: str = os.name) -> dict[str, list[Any]]:
 
 
 def without_shell(root: str) -> list[str]:
-    """Return the arguments that run the launcher by this Python, without a shell."""
+    """Return the arguments for running the launcher with this Python, without a shell."""
     return [packages.base_interpreter(), "-I", "-S", os.path.join(root, "hooks", "launch.py")]
 
 
 def program_words(root: str, system: str = os.name) -> list[str]:
-    """Return the arguments that run the command memory-fabric; `system` is a value of `os.name`."""
+    """Return the arguments for running `memory-fabric`; `system` is a value of `os.name`."""
     if system == "posix":
         return [os.path.join(root, "bin", "memory-fabric")]
     return [*without_shell(root), "--run"]
 
 
 def server_of(root: str) -> dict[str, Any]:
-    """Build the MCP server's entry, to be written to a client's configuration."""
+    """Build the entry for the MCP server in a client's configuration."""
     program, *arguments = program_words(root)
     return {"command": program, "args": [*arguments, "mcp"]}
 
@@ -113,8 +113,8 @@ def with_hooks(
 ) -> Change:
     """Return the change that adds the hooks to a settings file, replacing another installation's.
 
-    Without `groups`, the hooks are Claude Code's; {} adds none. `has_version` also adds the version
-    of the format, and `has_server` the MCP server. Raises OSError, and BadInput for other files.
+    By default, `groups` are Claude Code's hooks; {} adds none. `has_version` also adds the format's
+    version, and `has_server` the MCP server. Raises OSError, and BadInput for any other file.
     """
     command, server = launcher(root), server_of(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -122,7 +122,7 @@ def with_hooks(
 
     def put(done: Edited) -> Edited:
         done = hooks_json.with_hooks(done, hooks, path) if hooks else done
-        if has_version:  # Cursor's file must have a version.
+        if has_version:  # Cursor's file needs a version.
             done = hooks_json.with_member(done, path, (hooks_json.VERSION,), 1)
         if has_server:
             done = hooks_json.with_server(done, server, path)
@@ -155,12 +155,12 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file contains the launcher's path, even if the manifest does not list it."""
+    """Return True if a file contains the launcher's path, even if the manifest omits the file."""
     return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
 def with_file(path: str, content: str, root: str) -> Change:
-    """Return the change that writes a whole file of memory-fabric. Raises BadInput, OSError."""
+    """Return the change that writes a file owned by memory-fabric. Raises BadInput, OSError."""
     before, after = _bytes_of(path), content.encode("utf-8")
     if before == after:
         return Change(path, before, before)
@@ -183,7 +183,7 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change `bare` with further edits by `put`; an empty file starts as `empty`."""
+    """Return the change `bare` with more edits from `put`; an empty file starts with `empty`."""
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
     done = put(Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty)))
@@ -200,7 +200,7 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
         return Change(path, None, None)
     checksum = _checksum(before)
     fits = (mark for mark in _marks_of(home, path) if mark.checksum == checksum)
-    # Do not restore a file that setup created if the user has replaced it by a link.
+    # Do not restore a file that setup created if the user has replaced it with a link.
     if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
         text = hooks_json.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
@@ -221,16 +221,16 @@ def apply(home: str, change: Change) -> None:
             raise changed
         made = _missing_folders(os.path.dirname(path))
         if mark:
-            # The marks of other files may list the folders around this file.
+            # Folders above this file may be listed only in the entries of other files.
             others = (folder for other in marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
-            folders = sorted({*mark.folders, *above, *made})  # outermost first
+            folders = sorted({*mark.folders, *above, *made})  # parents before children
             noted = mark._replace(folders=tuple(folders))
         if change.after is None:
             os.unlink(path)
         else:
             if mark and not change.restores:
-                # The mark is saved first, so that an interrupted write can be undone.
+                # Save the entry first, so that an interrupted write can be undone.
                 _note(home, path, noted, keeps=True)
             os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
             if not files.write_atomic(
@@ -270,7 +270,7 @@ def _checksum(contents: bytes) -> str:
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Link to the command from `folder`; return (path, True if new). Raises BadInput, OSError."""
+    """Create a link to the command; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
@@ -293,7 +293,7 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def without_link(home: str, path: str) -> None:
-    """Delete the link, and folders created for it. Raises NotFound, BadInput, OSError."""
+    """Delete the link and the folders created for it. Raises NotFound, BadInput, OSError."""
     marks = _marks_of(home, path)
     if not os.path.lexists(path):
         _note(home, path)
@@ -305,7 +305,7 @@ def without_link(home: str, path: str) -> None:
 
 
 def _expect_ours(home: str, path: str, remedy: str) -> None:
-    """Raise BadInput unless the path is a link, broken or not, to a memory-fabric command."""
+    """Raise BadInput unless the path is a link (perhaps broken) to a memory-fabric command."""
     if os.path.islink(path):
         target = os.readlink(path)
         if target in _commands_of(home, path)[:1]:
@@ -318,7 +318,7 @@ def _expect_ours(home: str, path: str, remedy: str) -> None:
 
 
 def marks(home: str) -> list[Mark]:
-    """Return all marks in the manifest, in order; invalid marks are skipped."""
+    """Return all valid entries of the manifest, in order."""
     rows = files.read_json(os.path.join(home, NOTE)).get("marks")
     listed = []
     for row in rows if isinstance(rows, list) else []:
@@ -334,7 +334,7 @@ def marks(home: str) -> list[Mark]:
 
 
 def _marks_of(home: str, path: str) -> list[Mark]:
-    """Return the marks of a path: usually one, but two after an interrupted write."""
+    """Return the manifest's entries for a path: usually one, but two after an interrupted write."""
     return [mark for mark in marks(home) if mark.is_of(path)]
 
 
@@ -357,7 +357,7 @@ def _remove_empty(folders: tuple[str, ...]) -> None:
 
 
 def _note(home: str, path: str, *new: Mark, keeps: bool = False) -> None:
-    """Save new marks of a path in the manifest, in place of its others unless `keeps`."""
+    """Save new manifest entries for a path; replace its other entries unless `keeps` is set."""
     if not new and not _marks_of(home, path):
         return
     note = os.path.join(home, NOTE)

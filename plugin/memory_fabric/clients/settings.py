@@ -1,7 +1,7 @@
-"""Readers of hooks, plugins, servers and permissions in Claude Code's settings and state files.
+"""Read the hooks, plugins, servers and permissions in Claude Code's settings and state files.
 
 The scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
-project and local (in the project's `.claude`). The highest scope with a plugin or server counts.
+project and local (in the project's `.claude`). For a plugin or server, the highest scope counts.
 """
 
 import os
@@ -13,18 +13,18 @@ from memory_fabric.store import files
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
-# Part of every command that starts memory-fabric's hooks, with the plugin or without.
+# Every command that starts memory-fabric's hooks contains this, with or without the plugin.
 LAUNCHER = "hooks/launch"
 # The path of the package, relative to the folder that contains the launcher's `hooks`.
 SOURCE = os.path.join("plugin", "memory_fabric")
-# Texts, one of which occurs in the command or arguments of memory-fabric's server.
+# The command or the arguments of memory-fabric's server contain one of these texts.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
-# Larger files are not read; Claude Code's state file grows with its history.
+# Larger files are not read. Claude Code's state file grows with the session history.
 MAX_CONFIG_BYTES = 16 << 20
 
 
 class Layer(NamedTuple):
-    """A settings file: its scope, path and values; `broken` if it exists but cannot be parsed."""
+    """A settings file: its scope, path and values; `broken` means that it exists but is invalid."""
 
     scope: str
     path: str
@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 
 
 class ByHand(NamedTuple):
-    """A hook of memory-fabric in a settings file: its event, its command, and the file's path."""
+    """A memory-fabric hook in a settings file: its event, its command, and the file's path."""
 
     event: str
     command: str
@@ -41,7 +41,7 @@ class ByHand(NamedTuple):
 
 
 class Server(NamedTuple):
-    """An MCP server in the client's configuration; `ours` if its command is memory-fabric's."""
+    """An MCP server in the client's configuration; `ours` is True if it runs memory-fabric."""
 
     name: str
     scope: str
@@ -61,9 +61,9 @@ def layers(settings: Settings) -> list[Layer]:
     listed: list[Layer] = []
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
-            continue  # If the project is the user's home, two scopes share a file.
+            continue  # In the user's home, two scopes have the same file.
         values, broken = _state(path), False
-        if not values:  # an empty object, or not an object?
+        if not values:  # either an empty object or invalid
             try:
                 text = (files.read_text(path, MAX_CONFIG_BYTES) or "").strip()
                 broken = bool(text) and files.parsed(text) is None
@@ -74,7 +74,7 @@ def layers(settings: Settings) -> list[Layer]:
 
 
 def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Return for each name of the plugin whether it is enabled, and which settings file says so."""
+    """Map each name of the plugin to its state (enabled or not) and the settings file with it."""
     return {
         name: (on is not False, layer.path)
         for layer in layers
@@ -84,7 +84,7 @@ def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in settings files; the launcher's arguments are cut off."""
+    """Return memory-fabric's hooks in the settings files, without the launcher's arguments."""
     return [
         ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in layers
@@ -102,7 +102,7 @@ def events_of(hooks_file: str) -> dict[str, list[str]]:
 
 
 def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
-    """Return the environment variables that settings files set: (value, file) by name."""
+    """Return the environment variables set in settings files: (value, file) by name."""
     return {
         name: (value, layer.path)
         for layer in layers
@@ -112,7 +112,7 @@ def variables(layers: list[Layer]) -> dict[str, tuple[str, str]]:
 
 
 def rules(layers: list[Layer], *kinds: str) -> list[tuple[str, str]]:
-    """Return (text, file) for each permission rule of these kinds (allow, ask, deny)."""
+    """Return (text, file) for each permission rule of the given kinds (allow, ask, deny)."""
     return [
         (text, layer.path)
         for layer in layers
@@ -122,9 +122,9 @@ def rules(layers: list[Layer], *kinds: str) -> list[tuple[str, str]]:
 
 
 def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
-    """Return the MCP servers configured for this project, without those of plugins."""
+    """Return the MCP servers configured for this project, except servers of plugins."""
     shared, config_dir = os.path.join(settings.project_dir, ".mcp.json"), settings.config_dir
-    # Claude Code's state file is in its configuration folder or next to that folder.
+    # Claude Code's state file is in its configuration folder or next to this folder.
     folders = (config_dir, os.path.dirname(config_dir))
     paths = [shared, *(os.path.join(folder, ".claude.json") for folder in folders)]
     paths.append(os.path.join(config_dir, "settings.json"))
@@ -143,12 +143,12 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if the server with this name, as written in tool names, is memory-fabric's."""
+    """Return True if a server, named as in tool names, is memory-fabric's."""
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
-    """Return Claude Code's data about the installed plugin, by name (`plugin@source`)."""
+    """Return Claude Code's data about installations of this plugin, by name (`plugin@source`)."""
     notes = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
     return {
         name: [entry for entry in entries if isinstance(entry, dict)]
@@ -158,7 +158,7 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Return the folders that an installed plugin (`plugin@source`) needs but that do not exist."""
+    """Return the missing folders that an installed plugin (`plugin@source`) needs."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))

@@ -1,6 +1,6 @@
-"""Table of the clients whose hooks are supported, each with its traits (`memory_fabric.client`).
+"""The table of supported clients, each with its traits (`memory_fabric.client`).
 
-The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) are measured, the others are taken from
+The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) are measured; the others are taken from
 documentation. Only Claude Code has a memory file into which this package writes records.
 """
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
 
-# Claude Code's names for the tools of Gemini CLI and Qwen Code; `replace` is now named `edit`.
+# Claude Code's names for tools of Gemini CLI and Qwen Code; `replace` has been renamed `edit`.
 GEMINI_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 GEMINI_TOOLS |= {"edit": "Edit", "read_file": "Read", "agent": "Agent", "task": "Task"}
 GEMINI_TOOLS |= {"ask_user_question": "AskUserQuestion"}
-# In Cursor, the names of these events begin with a small letter.
+# Cursor's names of these events are the same, but begin with a lower-case letter.
 CURSOR_EVENTS = (
     *("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     *("SubagentStart", "SubagentStop", "PreCompact", "SessionEnd"),
@@ -29,8 +29,8 @@ CLIENTS: Mapping[str, Client] = {
     client.key: client
     for client in (
         CLAUDE_CODE,
-        # Codex allows no additional keys and no question before a tool call; `apply_patch` counts
-        # as an edit of the files in the patch.
+        # Codex accepts neither additional keys nor a question before a tool call. Its `apply_patch`
+        # counts as an edit of the files in the patch.
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},
@@ -86,12 +86,12 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
-# The names of the instruction files of all clients, in the order of the table.
+# The names of all clients' instruction files, in the order of the table.
 INSTRUCTION_FILES = tuple(dict.fromkeys(n for c in CLIENTS.values() for n in c.instructions))
 
 
 def name_in(evidence: Mapping[str, object]) -> str:
-    """Return the client's name in a record's evidence or a session's notes; '' for Claude Code."""
+    """Return the client's name from a record's evidence or session's notes; '' for Claude Code."""
     key = evidence.get(CLIENT)
     return client_of(key).name if isinstance(key, str) and key else ""
 

@@ -1,4 +1,4 @@
-"""Reader of session transcripts: returns turns, beginning where the last reading ended.
+"""Read the turns of a session's transcript, continuing where the last reading ended.
 
 A transcript has one JSON object per line, by default in Claude Code's format.
 """
@@ -17,18 +17,18 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
 # The maximum size of one reading, and of one line; longer lines are skipped and counted as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
-# How much is read to find a session's head, before which the client may store much of its state.
+# How much is read to find a session's head: the client may store much of its state before it.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
-# The size of the chunks in which a file is read backwards from its end.
+# The size of the chunks when a file is read backwards from its end.
 TAIL_BYTES = 128 << 10
-# How many bytes of an overlong line are skipped at a time, and at most during one event.
+# The number of bytes of an overlong line to skip at a time, and at most in one event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Flags of entries that do not belong to the conversation, or that repeat parts of it.
+# Flags of entries that are not part of the conversation, or that repeat parts of it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-# The fields of an entry that show who wrote its prompt, and their values for a person or a program
-# acting for a person. Any other value means a machine. A prompt without these fields counts as a
-# person's only up to the release MEASURED, the newest in which the fields were checked
+# MARKS are the fields that show who wrote an entry's prompt, with their values for a person or for
+# a program acting for a person. Any other value means a machine. A prompt without these fields
+# counts as a person's only up to the release MEASURED, the newest in which the fields were checked
 # (scripts/contract).
 MEASURED = (2, 1, 332)
 MARKS = {
@@ -37,14 +37,14 @@ MARKS = {
     "wakeupSource": (),
 }
 MACHINE_MARKS = ("system", "scheduled", "schedule_wakeup", "loop_wakeup")
-# How many bytes at the end of a transcript are read to find out who sent a prompt.
+# How many bytes are read from the end of a transcript to find out who sent a prompt.
 BEFORE_PROMPT_BYTES = 128 << 10
-# The maximum number of subagents of a session whose transcripts are read.
+# The maximum number of subagents per session whose transcripts are read.
 MAX_AGENTS = 20
 
 
 class ToolUse(NamedTuple):
-    """A call of a tool by the assistant."""
+    """A tool call by the assistant."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The result of a tool call, as text; `tool_use_id` is the id of the call."""
+    """The result of a tool call, as text; `tool_use_id` is the ID of the call."""
 
     tool_use_id: str
     text: str = ""
@@ -60,7 +60,7 @@ class ToolResult(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """An entry of a conversation; a message of the assistant has a turn for each of its blocks."""
+    """An entry of a conversation. A message of the assistant is stored as one turn per block."""
 
     uuid: str
     role: str
@@ -70,33 +70,33 @@ class Turn(NamedTuple):
     is_sidechain: bool = False
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
-    # The session that made the entry. A fork's transcript begins with copies of its parent's
-    # entries; of these, only the assistant's still have the parent's id.
+    # The session that wrote the entry. A fork's transcript begins with copies of its parent's
+    # entries; among these copies, only the assistant's entries still have the parent's ID.
     session: str = ""
     origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
-    answers: tuple[str, ...] = ()  # the user's typed replies to questions of the assistant
+    answers: tuple[str, ...] = ()  # the user's typed replies to the assistant's questions
 
 
-# A function that parses an entry, given also the offset of its line, into a turn or None.
+# A function that converts an entry, with the offset of its line, to a turn or None.
 Parse = Callable[[Mapping[str, Any], int], Turn | None]
 
 
 class Reading(NamedTuple):
-    """The result of reading a transcript once."""
+    """The result of one reading of a transcript."""
 
     turns: list[Turn]
-    offset: int  # the byte at which the next reading begins
+    offset: int  # the byte at which the next reading will begin
     bad: int = 0  # the number of bad lines
     mark: str = ""  # a checksum of the bytes just before the offset
     # MISSING or UNREADABLE: nothing was read, and the offset is unchanged. REPLACED: the file was
     # replaced or truncated, so it was read from its start.
     trouble: str = ""
-    more: bool = False  # A limit was reached before the end of the file.
-    prompts: tuple[Turn, ...] = ()  # all messages of the role user, even if a machine wrote them
+    more: bool = False  # True if a limit was reached before the end of the file
+    prompts: tuple[Turn, ...] = ()  # all messages with the role user, even if a machine wrote them
 
 
 class Head(NamedTuple):
-    """A session's id, first folder, start (ISO 8601), agent type, and if a person attends it."""
+    """A session's ID, first folder, start (ISO 8601), agent type, and whether it is attended."""
 
     session: str
     folder: str
@@ -106,19 +106,19 @@ class Head(NamedTuple):
 
 
 def text_in(table: Any, key: str) -> str:
-    """Return the str in the field `key` of a dict; '' if it is missing or of another type."""
+    """Return the string under `key` in a dict; '' if it is missing or has another type."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def table_in(table: Any, key: str) -> dict[str, Any]:
-    """Return the dict in the field `key` of a dict; {} if it is missing or of another type."""
+    """Return the dict under `key` in a dict; {} if it is missing or has another type."""
     value = table.get(key) if isinstance(table, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def is_clients_own(settings: Settings, path: str) -> bool:
-    """Return False if the client is Claude Code and a path is not in its transcript folder."""
+    """Return False if Claude Code is the client and a path is outside its transcript folder."""
     if settings.client != CLAUDE_CODE:
         return True
     root = os.path.join(settings.config_dir, "projects")
@@ -127,7 +127,7 @@ def is_clients_own(settings: Settings, path: str) -> bool:
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in the first lines of a file; skip bad lines. Raises OSError."""
+    """Yield the JSON objects in a file's first lines, skipping invalid lines. Raises OSError."""
     with files.open_regular(path) as file:
         left = MAX_HEAD_BYTES
         for _ in range(MAX_HEAD_LINES):
@@ -155,9 +155,9 @@ def read_on(
 
     Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
     deadline passes. If a limit is reached, the reading ends before the last prompt, so that the
-    prompt's answer is not split, unless no turn would remain. An incomplete last line is left for
-    the next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain`
-    includes the turns of subagents; `parse` is the parser of another client's format.
+    prompt and its answer are not separated, unless no turn would remain. An incomplete last line is
+    left for the next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad.
+    `sidechain` includes turns of subagents; `parse` is the parser of another client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -184,7 +184,7 @@ def _mark(file: BinaryIO, offset: int) -> str:
         return ""
     from zlib import crc32  # imported late: not needed for prompts
 
-    # Enough bytes to show if the file was replaced.
+    # These bytes are enough to detect that the file was replaced.
     start = max(0, offset - 64)
     file.seek(start)
     return f"{crc32(file.read(offset - start)):08x}"
@@ -193,10 +193,10 @@ def _mark(file: BinaryIO, offset: int) -> str:
 def _read(
     file: BinaryIO, offset: int, max_bytes: int, max_said: int, parse: Parse
 ) -> tuple[list[Turn], int, int, bool]:
-    """Return the turns, the new offset, the number of bad lines, and True if more may follow."""
+    """Return the turns, the new offset, the number of bad lines, and whether more may follow."""
     turns: list[Turn] = []
     bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    # The state before the last prompt: number of turns, offset, and number of bad lines.
+    # The state before the last prompt: counts of turns, bytes and bad lines.
     whole = 0, 0, 0
     while not (limit.is_limited and limit.is_over()):
         if (offset >= end or chars >= max_said) and file.read(1):
@@ -223,7 +223,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Return the length of the skipped part of an overlong line; 0 if the file ends first."""
+    """Return the length of an overlong line's unread part; 0 if the file ends before the line."""
     length, limit = 0, deadline.current()
     while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
@@ -235,7 +235,7 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
     """Return the assistant's last `most` messages with text as (uuid, text), oldest first, without
-    side chains; [] if the file is unreadable. At most `max_bytes` are read from its end.
+    side chains. At most `max_bytes` are read from the file's end. [] if the file is unreadable.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -244,7 +244,7 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if messages and messages[-1][0] == message:  # Join a message's blocks, one per entry.
+            if messages and messages[-1][0] == message:  # Each entry has one block of a message.
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break
@@ -259,8 +259,8 @@ def before_prompt(path: str, prompt: str) -> str:
     """Return the state of a conversation just before a prompt: SCHEDULED, RUNNING, or ''.
 
     SCHEDULED means that a scheduled task sent the prompt. RUNNING means that a tool call has no
-    result yet, so its command may have sent the prompt. RUNNING is also returned if no messages are
-    found in the part of the transcript that is read, its end.
+    result yet, so the prompt may come from the command that it runs. RUNNING is also returned if
+    the end of the transcript, which is all that is read, has no messages.
     """
     answered: set[str] = set()
     is_shown = False
@@ -287,7 +287,7 @@ def before_prompt(path: str, prompt: str) -> str:
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the entries whose lines contain one of the `signs`, the last first. Raises OSError."""
+    """Yield the entries whose lines contain one of the `signs`, last one first. Raises OSError."""
     with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, torn = max(0, at - max_bytes), b""
@@ -306,7 +306,7 @@ def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict
 
 
 def paths_of_agents(path: str) -> list[str]:
-    """Return the transcripts of a session's subagents, at most the newest MAX_AGENTS."""
+    """Return the transcript paths of a session's subagents, at most the newest MAX_AGENTS."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         with os.scandir(folder) as found:
@@ -317,7 +317,7 @@ def paths_of_agents(path: str) -> list[str]:
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """Return the id of the tool call that started a subagent; '' if the client has not saved it."""
+    """Return the ID of the tool call that started a subagent; '' if the client did not save it."""
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
@@ -329,13 +329,13 @@ def task_of_agent(path: str, agent: str) -> str:
 
 
 def turn_of(entry: Mapping[str, Any]) -> Turn | None:
-    """Return the turn in a transcript entry; None if there is none, or if a machine wrote it."""
+    """Return the turn in a transcript entry; None if it has none or a machine wrote the turn."""
     turn = any_turn_of(entry)
     return turn if turn is not None and turn.origin != BY_MACHINE else None
 
 
 def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in a transcript entry, even if a machine wrote it; None if there is none."""
+    """Return the turn in a transcript entry, even if a machine wrote it; None if it has none."""
     role, message = entry.get("type"), entry.get("message")
     if role == "attachment":
         role, message, entry = "user", *_sent_meanwhile(entry)
@@ -376,7 +376,7 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return a message sent while the assistant worked, and the entry with its origin fields."""
+    """Return a message that was sent while the assistant worked, and the entry with its origin."""
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
         return None, entry
@@ -387,7 +387,7 @@ def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]
 
 
 def _origin(entry: Mapping[str, Any], text: str) -> str:
-    """Return who wrote a user's message: TYPED, CHOSEN (a suggestion) or BY_MACHINE."""
+    """Return the origin of a message with the role user: TYPED, CHOSEN or BY_MACHINE."""
     author = entry.get("origin")
     kind = author.get("kind") if isinstance(author, dict) else author
     flags = entry.get("isMeta"), entry.get("textNotTyped")
@@ -395,12 +395,12 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
         return BY_MACHINE
     if _lacks_marks(entry) or any(entry.get(k) not in (None, *v) for k, v in MARKS.items()):
         return BY_MACHINE
-    # CHOSEN: the model suggested the prompt, and the user accepted it.
+    # CHOSEN means that the model suggested the prompt and the user accepted it.
     return CHOSEN if entry.get("promptSource") == "suggestion_accepted" else TYPED
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return an unknown origin field of a prompt, such as `promptSource=voice`, or ''."""
+    """Return an unknown origin of a prompt as text, such as `promptSource=voice`, or ''."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
@@ -411,7 +411,7 @@ def unknown_mark(entry: Mapping[str, Any]) -> str:
 
 
 def _lacks_marks(entry: Mapping[str, Any]) -> bool:
-    """Return True if a prompt lacks origin fields and its release is newer than MEASURED."""
+    """Return True if a prompt of a release newer than MEASURED lacks the origin fields."""
     if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
         return False
     parts = text_in(entry, "version").split("-")[0].split(".")

@@ -1,11 +1,11 @@
-"""Transcripts that clients keep on this machine: their locations and their formats (`CLIENTS`).
+"""Transcripts that clients store on this machine: their locations and formats (`CLIENTS`).
 
 - Claude Code: `projects/<folder>/<session>.jsonl` in its configuration folder. Transcripts of
-  subagents are left out: no person wrote the prompts, and the session contains the reports.
+  subagents are left out: no person wrote their prompts, and the session contains their reports.
 - Qwen Code: `projects/<folder>/chats/<session>.jsonl`. In release 0.24, entries have Claude Code's
-  fields, but the message is in Gemini's form (`parts`).
+  fields, but messages have Gemini's form (`parts`).
 - Codex: `sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` below CODEX_HOME, with lines of
-  `{timestamp, type, payload}`. In release 0.169, messages of the role user also contain text that
+  `{timestamp, type, payload}`. In release 0.169, messages with the role user also contain text that
   the client added. The user's text is therefore read from events: `item_completed`, or
   `user_message` in older releases.
 """
@@ -35,29 +35,29 @@ from memory_fabric.store import files
 from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 
 DAY_S = 24 * 3600
-# In older releases of Claude Code, the names of subagents' transcripts begin with this.
+# The prefix of the file names of subagents' transcripts in older releases of Claude Code.
 SUBAGENT = "agent-"
-# A line with the session's agent type contains this text within its first bytes.
+# The line with the session's agent type contains this text within the given number of bytes.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
-# The texts before and after a command's output in reports of Gemini CLI and Qwen Code.
+# The texts before and after a command's output in Gemini CLI's and Qwen Code's reports.
 _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
-# Codex's tool that applies a patch, and the lines of a patch that name files.
+# Codex's tool for applying patches, and the prefixes of a patch's lines that name files.
 PATCH, _BEGIN = "apply_patch", "*** Begin Patch"
 _CHANGES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-# The length of a session's id in Codex, a UUID, with which the file's name ends.
+# The length of a Codex session's ID, a UUID at the end of the transcript's file name.
 ID_CHARS = 36
 SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
 
 
 def printed_by(report: str) -> str:
-    """Return a command's output from a report of Gemini CLI or Qwen Code; other texts unchanged."""
+    """Extract the output from a command report of Gemini CLI or Qwen Code; keep any other text."""
     _, mark, behind = report.partition(_OUTPUT)
     return behind.partition(_AFTER_OUTPUT)[0] if mark else report
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in each subfolder of `root`, or in the folder `inside` of each."""
+    """Yield the transcripts in each subfolder of `root`, or in its folder `inside` if given."""
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -65,7 +65,7 @@ def _files_in(root: str, inside: str = "") -> Iterator[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the head of a transcript of Claude Code or Qwen Code, which have the same fields."""
+    """Return the head of a Claude Code or Qwen Code transcript; both have the same fields."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -97,7 +97,7 @@ def _claude_kept_days(root: str) -> int:
 
 
 def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
-    """Return the turn in an entry of a Qwen Code transcript; None if there is none."""
+    """Return the turn in an entry of a Qwen Code transcript, or None."""
     kind, message = entry.get("type"), entry.get("message")
     if kind not in ("user", "assistant", "tool_result") or not isinstance(message, dict):
         return None
@@ -108,7 +108,7 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
     texts, tools, results = [], [], []
     for part in (p for p in (parts if isinstance(parts, list) else []) if isinstance(p, dict)):
         text = text_in(part, "text")
-        # In Qwen Code, hooks' text in a user message begins with this.
+        # In Qwen Code, text that hooks added to a user message begins with this.
         is_of_hooks = kind == "user" and text.startswith("<qwen:user-prompt-submit-context>")
         if text and part.get("thought") is not True and not is_of_hooks:
             texts.append(text)
@@ -146,7 +146,7 @@ def changed_files(patch: str) -> list[str]:
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the patch that a tool call or shell command applies; '' if it applies none."""
+    """Return the patch that a tool call or shell command applies; '' if it is not a patch."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""
@@ -162,7 +162,7 @@ def _codex_paths(root: str) -> Iterator[str]:
 
 
 def _codex_head(path: str) -> Head | None:
-    """Return a transcript's head; None for subagents or without a folder. Raises OSError."""
+    """Return a transcript's head; None for a subagent or if it has no folder. Raises OSError."""
     for entry in entries(path):
         if entry.get("type") == "session_meta":
             meta = table_in(entry, "payload")
@@ -177,7 +177,7 @@ def _codex_head(path: str) -> Head | None:
 
 
 def _codex_parser(head: Head) -> Parse:
-    """Return a parser of the turns of a session; its entries must be passed in order."""
+    """Return a parser for the entries of one session, which must be passed to it in order."""
     folder, typed = head.folder, ""
 
     def parse(entry: Mapping[str, Any], at: int) -> Turn | None:
@@ -190,12 +190,12 @@ def _codex_parser(head: Head) -> Parse:
         elif kind == "event_msg":
             turn = _typed_turn(payload)
             if turn is None or not turn.text or turn.text == typed:
-                return None  # Some releases write an event of each kind for one message.
+                return None  # Some releases write two events, one of each kind, for a message.
             typed = turn.text
         elif kind == "response_item":
             turn = _answered_turn(payload, folder)
             typed = "" if turn else typed
-        # Shorter ids are unique only within one answer, so the offset of the line replaces them.
+        # Shorter IDs are unique only within one answer, so replace them with the line's offset.
         return turn and turn._replace(
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
@@ -254,7 +254,7 @@ def _codex_tools(
             return (ToolUse(call, "Bash", {"command": str(command)}),)
     else:
         return (ToolUse(call, name, arguments),) if name else ()
-    # A patch has paths relative to the working folder.
+    # Paths in a patch are relative to the working folder.
     paths = [os.path.join(folder, file) for file in changed_files(patch)]
     return tuple(ToolUse(call, "Edit", {"file_path": path}) for path in paths)
 
@@ -287,11 +287,11 @@ class Form(NamedTuple):
     """A transcript format: its client's name, and functions that find and read transcripts."""
 
     name: str
-    paths: Callable[[str], Iterator[str]]  # yields paths of sessions, given the client's folder
-    head: Callable[[str], Head | None]  # None without a folder; may raise OSError
-    parser: Callable[[Head], Parse]  # returns the function that parses entries
-    kept_days: Callable[[str], int] = lambda root: 0  # days before the client deletes it; 0: never
-    agent: Callable[[str], str] = lambda path: ""  # the session's agent type
+    paths: Callable[[str], Iterator[str]]  # yields transcript paths for a client's folder
+    head: Callable[[str], Head | None]  # None if it has no folder; may raise OSError
+    parser: Callable[[Head], Parse]  # returns a function that parses entries
+    kept_days: Callable[[str], int] = lambda root: 0  # days until a client deletes it; 0: never
+    agent: Callable[[str], str] = lambda path: ""  # returns the session's agent type
 
 
 CLIENTS: Mapping[str, Form] = {
@@ -321,7 +321,7 @@ class Transcript(NamedTuple):
     head: Head
     size: int
     changed_s: float
-    deleted_s: float = 0.0  # when the client will delete it; 0: never
+    deleted_s: float = 0.0  # the time when the client will delete it; 0: never
 
 
 def find(
@@ -329,7 +329,7 @@ def find(
 ) -> Iterator[Transcript]:
     """Yield the transcripts of all conversations in the clients' folders, each file only once.
 
-    With `agents`, agent types are looked up, too. Errors are appended to `failed` as messages.
+    With `agents`, agent types are looked up too. Error messages are appended to `failed`.
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
@@ -338,7 +338,7 @@ def find(
         for path in form.paths(root):
             try:
                 if os.path.islink(path):
-                    path = os.path.realpath(path)  # The session id is the target's file name.
+                    path = os.path.realpath(path)  # The target's file name has the session ID.
                 status = os.stat(path)
                 if (status.st_dev, status.st_ino) in seen:
                     continue
@@ -347,7 +347,7 @@ def find(
                 if head is not None and agents:
                     head = head._replace(agent=form.agent(path))
             except FileNotFoundError:
-                continue  # deleted meanwhile
+                continue  # the file was deleted meanwhile
             except OSError as error:
                 if failed is not None:
                     failed.append(f"{path}: {error.strerror or error}")
@@ -358,7 +358,7 @@ def find(
 
 
 def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
-    """Count the sessions whose path is not in `without`, by client name; no file is opened."""
+    """Count each client's sessions whose path is not in `without`; no file is opened."""
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
@@ -368,7 +368,7 @@ def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]
 
 
 class Reader:
-    """A function like `read_on` for one transcript; the object also counts bad lines in `bad`."""
+    """A callable like `read_on`, for one transcript, which also counts bad lines in `bad`."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript, self.bad, self.trouble = transcript, 0, ""
@@ -380,12 +380,12 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # Errors are reported at the end of the run, not as notices of a session.
+        # Errors are reported at the end of the import, not as a session's notices.
         return reading._replace(bad=0, trouble="")
 
 
 def head_of(form: str, path: str) -> Head | None:
-    """Return the head of a transcript; None if it has none yet, or if the format is unknown."""
+    """Return the head of a transcript; None if it has no head yet, or if its format is unknown."""
     if form not in CLIENTS or not path:
         return None
     try:
@@ -397,7 +397,7 @@ def head_of(form: str, path: str) -> Head | None:
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Read the next part of a running session's transcript; no turns if the format is unknown."""
+    """Read the next part of a running session's transcript; no turns if its format is unknown."""
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

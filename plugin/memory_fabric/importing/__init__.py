@@ -1,1 +1,1 @@
-"""Import of other programs' memories: recognise, read, select and store them; follow changes."""
+"""Import memories of other programs: recognise, read, select and store them, and follow changes."""

@@ -1,10 +1,10 @@
-"""Reader of instruction files for assistants: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc.
+"""Read assistants' instruction files: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc.
 
-Each bullet is a statement, and so is each sentence of a paragraph that states a rule. A bullet that
-describes a path or a command (`src/` – the server) becomes a note; other sentences are left out.
+Each bullet is a statement; so is each sentence of a paragraph if it states a rule. A bullet that
+describes a path or a command (`src/` – the server) becomes a note. Other sentences are left out.
 
-Imported files are followed: if a line is removed, its record is closed, except a record that the
-user pinned, confirmed or reworded; new lines become records. The files are never written.
+After the import, changes to the files are followed: new lines become records. If a line is removed,
+its record is closed, unless the user pinned, confirmed or reworded it. The files are never written.
 """
 
 import os
@@ -31,9 +31,9 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# Maximum number of files in one reading, and the minimum number of bytes counted for each file.
+# The maximum number of files in one reading, and the minimum size counted for each file.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
-# Folders, each with endings: all files in the folder with such an ending are instructions.
+# Each folder with file name endings: all files with such an ending in it are instruction files.
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
     (os.path.join(".claude", "rules"), (".md",)),
@@ -49,7 +49,7 @@ RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 # The space between two sentences.
 _BETWEEN = re.compile(r"(?<=[.!?。！？])(?<!e\.g\.|i\.e\.|etc\.) ")
-# English verbs that begin an instruction, without apostrophes. `stated_type` knows other languages.
+# English verbs that begin an instruction, without apostrophes. `stated_type` has other languages.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -60,7 +60,7 @@ _OPENING = frozenset(
 
 
 class File(NamedTuple):
-    """An instruction file and its statements; `via` names the files and links that lead to it."""
+    """An instruction file with its statements; `via` lists the files and links that lead to it."""
 
     path: str
     place: str
@@ -69,7 +69,7 @@ class File(NamedTuple):
 
 
 def is_instructions(path: str) -> bool:
-    """Return True if this is the path of an instruction file of a client."""
+    """Return True if this is the path of an instruction file of one of the clients."""
     folder, name = os.path.split(os.path.realpath(path))
     if name in NAMES or name.endswith(".mdc"):
         return True
@@ -78,7 +78,7 @@ def is_instructions(path: str) -> bool:
 
 
 def files_of(path: str) -> list[str]:
-    """Return the instruction files at a path: the file itself, or all in a project's folder."""
+    """Return the instruction files at a path: the file itself, or those in a project's folder."""
     if not os.path.isdir(path):
         return [path]
     root = os.path.realpath(path)
@@ -91,18 +91,18 @@ def files_of(path: str) -> list[str]:
 
 
 class TooLarge(Exception):
-    """Raised if the files have more bytes than one reading may have."""
+    """Raised if the files together exceed the maximum number of bytes for one reading."""
 
 
 def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf")) -> list[File]:
-    """Return the instruction files at a path, together with the files that they import.
+    """Return the instruction files at a path, including the files that they import.
 
     Raises DeadlinePassed, and TooLarge if the files have more than `max_bytes` in total.
     """
-    files: dict[str, File] = {}  # by real path
+    files: dict[str, File] = {}  # keys are real paths
     in_root = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
     links = {name: path for name, path in in_root.items() if os.path.islink(path)}
-    pending: list[tuple[str, tuple[str, ...]]] = []  # each with the chain of files that led to it
+    pending: list[tuple[str, tuple[str, ...]]] = []  # paths, each with the chain of files to it
     is_folder = os.path.isdir(path)
     for file in files_of(path):
         if _leaves(file, path if is_folder else "", here):
@@ -147,7 +147,7 @@ def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf"
 
 
 def place_of(path: str, here: Here) -> str:
-    """Return a file's name for evidence: relative to the project or to home (`~`), or absolute."""
+    """Return a file's path as shown in evidence: relative to project or home (`~`), or absolute."""
     real = os.path.realpath(path)
     for root in here.roots:
         if _is_in(real, root):
@@ -171,8 +171,8 @@ def imports(text: str) -> list[str]:
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
-    """Return True if the file `real` may import `target`: both are in the project, or both in the
-    folder of one client of the user. Claude Code's folder `projects` is excluded.
+    """Return True if the file `real` may import `target`: both must be in the project, or in the
+    same client's folder of the user. Claude Code's folder `projects` is excluded.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):
@@ -183,7 +183,7 @@ def may_import(real: str, target: str, here: Here) -> bool:
 
 
 def _leaves(path: str, folder: str, here: Here) -> bool:
-    """Return True if a link in the path leads out of `folder` (if given) or out of the project."""
+    """Return True if a symbolic link in the path leads out of `folder` (if set) or the project."""
     real = os.path.realpath(path)
     roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
     if any(_is_in(real, root) for root in roots):
@@ -208,7 +208,7 @@ def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]
     """Return an instruction file's statements; the scope is "user" for files in the user's home."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # memory-fabric's own block is blanked, so that other lines keep their line numbers.
+        # Blank the block that memory-fabric wrote, so that other lines keep their line numbers.
         is_inside = is_inside or line.startswith(BLOCK_BEGIN)
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
@@ -254,14 +254,14 @@ def _statements(block: markdown.Block, left: Left) -> Iterator[tuple[str, str]]:
 
 
 class Followings(NamedTuple):
-    """The number of records that an update added, and of those that it closed."""
+    """Counts of the records that an update added and of the records that it closed."""
 
     new: int = 0
     closed: int = 0
 
 
 def begin(memory: Memory, path: str) -> None:
-    """Begin to follow imported instruction files at a path. Raises StoreUnavailable, OSError."""
+    """Start following imported instruction files at a path. Raises StoreUnavailable, OSError."""
     batch = f"follow-{ids.new_id()[-8:]}"
     for file in read_files(path, items.here_of(memory), Left()):
         _bring(memory, file.place, file, batch)
@@ -277,11 +277,11 @@ def update(
 ) -> Followings:
     """Update the records of these instruction files, and of files that they import, as one batch.
 
-    If a file and its imports have more than `max_bytes`, they are left for a later event; with
-    `is_last`, they are skipped with a notice. At most `max_new` records are added per file. Raises
+    If a file and its imports exceed `max_bytes`, they are left for a later event; with `is_last`,
+    they are skipped with a notice instead. At most `max_new` records are added per file. Raises
     StoreUnavailable, DeadlinePassed, OSError.
     """
-    batch = f"follow-{ids.new_id()[-8:]}"  # the unit that `undo` reverses
+    batch = f"follow-{ids.new_id()[-8:]}"  # all changes of this batch are undone together
     here, new, closed = items.here_of(memory), 0, 0
     for name in names:
         database = memory.database(instruction_files.kind_of(name), create=False)
@@ -291,7 +291,7 @@ def update(
             continue
         before = followed[name]
         if before.ids and not any(records.among(database, "id", before.ids)):
-            # The file is no longer followed: its import was undone, or all its records forgotten.
+            # Stop following the file: its import was undone, or all its records were forgotten.
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:
@@ -326,18 +326,18 @@ def _bring(
     followed = instruction_files.load(database)
     before = followed.pop(place, Followed(GONE, 0, ()))
     own = list(records.among(database, "id", before.ids))
-    # The domain of the import is kept, whichever session notices the change.
+    # Records keep the domain of the first import, whichever session notices the change.
     domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
     now = ids.timestamp()
     found = file.items if file else ()
     stated = [items.record_of(item, INSTRUCTIONS, memory, now, domain) for item in found]
     kept, new = _compared(database, own, [r for r in stated if not items.worthless(r)], domain)
     added = new[:max_new]
-    # A closed record is reopened if its line has returned, but not if its line was there all along.
+    # Reopen a closed record if its line has returned, but not if its line was never removed.
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
-    # A record that the user confirmed or pinned is not closed, even if its line was removed.
+    # Do not close a record that the user confirmed or pinned, even if its line was removed.
     own_open = [r for r in own if r.id not in stay and _holds(r)]
     gone = [r for r in own_open if r.trust == items.TRUST and not r.pinned]
     links = [{"id": r.id, **OPEN, "was": {"by": "", "at": r.valid_to}} for r in again]
@@ -360,7 +360,7 @@ def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
-    # A record with the same text may come from another file or program.
+    # A record with the same text may come from another file or another program.
     same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
     in_force = (r for r in same_key if _holds(r) and r.domain == domain)
     others = [record for record in in_force if record.scope != "local"]

@@ -1,4 +1,4 @@
-"""Statements read from other programs, their records, and reasons for leaving statements out."""
+"""Statements read from other programs, the records made of them, and reasons for omissions."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -16,12 +16,12 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
 
-# Other programs and their models wrote the imported texts, so these lack the user's trust.
+# Imported texts were written by other programs and their models, so they lack the user's trust.
 SOURCE, TRUST = "import", "tool"
 # Prefixes of texts that clients insert into conversations.
 _MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
 
-# Reasons for leaving a statement out.
+# Reasons for omitting a statement.
 EMPTY = "empty"
 NOISE = "machine noise: tags, paths or commands only"
 SECRET = "nothing but a secret"
@@ -37,16 +37,16 @@ MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 3, 100
 MAX_WHAT_CHARS = 2000
 MAX_FILES, MAX_FILE_BYTES = 20_000, 4 << 20
 TOO_MANY = f"files beyond the first {MAX_FILES:,}"
-# Folders that tools create; they contain no notes.
+# Folders that tools create; they do not contain notes.
 PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 
 class Item(NamedTuple):
     """One imported statement. `key` identifies it in its source, so that it is imported only once.
 
-    `at` is the statement's time (ISO 8601), `project` a name or folder given by the source; both
-    may be ''. `also` is additional text for search. `line` is the line in the file `place`, from 1,
-    or 0 if unknown.
+    `at` is the statement's time (ISO 8601), and `project` is a name or folder given by the source;
+    either may be ''. `also` is additional text for search. `line` is the line number in the file
+    `place`, starting at 1, or 0 if unknown.
     """
 
     what: str
@@ -65,7 +65,7 @@ class Item(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The number of statements left out for one reason, with a few of their texts as examples."""
+    """The number of statements omitted for one reason, with a few of their texts as examples."""
 
     reason: str
     number: int = 0
@@ -81,30 +81,30 @@ class Reading(NamedTuple):
 
 
 class Left:
-    """A counter of statements that were left out, by reason, with a few examples of each."""
+    """Counts the omitted statements by reason, and stores a few examples for each reason."""
 
     def __init__(self, counted: Iterable[LeftOut] = ()) -> None:
         self._by_reason = {one.reason: one for one in counted}
 
     def add(self, reason: str, example: str = "", number: int = 1) -> None:
-        """Count `number` statements as left out for a reason; `example` is one of their texts."""
+        """Count `number` statements as omitted for a reason; `example` is one statement's text."""
         _, before, examples = self._by_reason.get(reason) or LeftOut(reason)
         if example and len(examples) < MAX_EXAMPLES:
-            # Redacted before it is truncated, because a truncated secret may not be recognised.
+            # Redact before truncating, because a truncated secret may not be recognised.
             text = " ".join(without_secrets(example).split())[:MAX_EXAMPLE_CHARS]
             examples = tuple(dict.fromkeys(filter(None, (*examples, text))))
         self._by_reason[reason] = LeftOut(reason, before + number, examples)
 
     @property
     def all(self) -> tuple[LeftOut, ...]:
-        """The counts for all reasons, in the order in which the reasons were first counted."""
+        """Return the counts of all reasons, in the order in which the reasons first occurred."""
         return tuple(self._by_reason.values())
 
 
 class Here(NamedTuple):
     """The project into which memories are imported, and the folders of the user's clients.
 
-    `roots` are the real paths of the project's folders. If `whole` is set, statements of all
+    `roots` are the real paths of the project's folders. If `whole` is True, the statements of all
     projects are read.
     """
 
@@ -116,21 +116,21 @@ class Here(NamedTuple):
     whole: bool = False
 
     def is_stated(self, project: str) -> bool:
-        """Return True if `project`, a name or folder from a source, means this project."""
+        """Return True if a source's name or folder for a project refers to this project."""
         if not project:
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A subfolder that has its own repository, or is in none, is another project.
+            # A subfolder with its own repository, or outside any repository, is another project.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
-        # A source may give a worktree as `project/worktree`.
+        # A source may name a worktree as `project/worktree`.
         return bool({project.casefold(), project.casefold().split("/")[0]} & (names - {""}))
 
 
 def here_of(memory: Memory, codex_home: str = "") -> Here:
-    """Return the project of a memory and the user's client folders, for the readers of sources."""
+    """Return a memory's project and the user's client folders, for use by the source readers."""
     settings, project = memory.settings, memory.project
     roots = (project.root, settings.project_dir) if project else (settings.project_dir,)
     name = project.name if project else ""
@@ -139,9 +139,9 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
-    """Return a statement as a redacted record; its default domain is that of the current folder."""
+    """Convert a statement to a redacted record; the default domain is the current folder's."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # An instruction is displayed with the name of its file, other records with their source.
+    # Instructions are displayed with the name of their file, other records with their source.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         models.IMPORTED: item.place if is_instruction else source,
@@ -170,7 +170,7 @@ def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "
 
 
 def worthless(record: models.Record) -> str:
-    """Return the reason why a record's text is not worth storing; '' if it is worth it."""
+    """Return the reason why a record's text is not worth storing; '' if it is worth storing."""
     bare = record.what.strip()
     if not bare or bare == "[private]":
         return EMPTY
@@ -189,12 +189,12 @@ def provenance(memory: Memory, domain: str = "") -> models.Provenance:
 
 
 def unusable(problem: str, remedy: str) -> BadInput:
-    """Return a BadInput error that says why a source cannot be read and what the user can do."""
+    """Return a BadInput error that explains why a source is unreadable and what the user can do."""
     return BadInput("PATH", problem, remedy=f"{remedy} Nothing was imported.".strip())
 
 
 class Text(NamedTuple):
-    """A text file: its path relative to the imported folder, its content, its time of change."""
+    """A text file: its path relative to the imported folder, its content and modification time."""
 
     name: str
     text: str
@@ -202,7 +202,7 @@ class Text(NamedTuple):
 
 
 def read_at(path: str, endings: tuple[str, ...], left: Left) -> Iterator[Text]:
-    """Yield the text files in a folder, or a single file. Files left out are counted in `left`."""
+    """Yield the text files in a folder, or a single file. Omitted files are counted in `left`."""
     root = os.path.realpath(path)
     names = names_below(root, endings)
     if not os.path.isdir(path):
@@ -228,7 +228,7 @@ def names_below(root: str, endings: tuple[str, ...]) -> list[str]:
 
 
 def read_one(root: str, name: str, left: Left) -> Text | None:
-    """Return a file below a folder. If it is outside or not text, count it and return None."""
+    """Read a file below a folder; if it lies outside or is not text, count it and return None."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(os.path.realpath(root), "")):
         left.add(OUTSIDE, name)

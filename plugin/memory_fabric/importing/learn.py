@@ -1,7 +1,7 @@
-"""Past sessions of a project: read into its memory, or condensed for an assistant's notes.
+"""Read a project's past sessions into its memory, or condense them for an assistant's notes.
 
-Past sessions are read by the same code as running sessions (`session.follow_transcript`), in order
-of time and in small durable steps, so that an interrupted run can be continued.
+Past sessions are read by the same code as running sessions (`session.follow_transcript`), in
+chronological order and in small durable steps, so that an interrupted run can be continued.
 """
 
 import contextlib
@@ -40,19 +40,19 @@ from memory_fabric.store.projects import file_states, home_projects
 from memory_fabric.store.scoped_memory import within, without
 from memory_fabric.text import content_stems, cut, first_of, one_line
 
-# Maximum number of prompts to compare, the newest first, and of candidates to make.
+# The maximum number of prompts to compare, newest first, and of candidates to create.
 MAX_PROMPTS, MAX_MADE = 5000, 40
-# Limits of one step of reading, so that other processes wait only for short transactions.
+# Limits for one reading step; they keep transactions short, so that other processes wait less.
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
-# Maximum number of memories that are open at the same time.
+# The maximum number of memories that are open at the same time.
 MAX_OPEN = 8
-# Limits of the condensed form, which has the beginning of each prompt and the end of each answer.
+# Limits of the condensed form: the beginning of each prompt and the end of each answer.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
 
 class Done(NamedTuple):
-    """The number of sessions, turns, fixes and candidates that a run stored in one project."""
+    """The numbers of sessions, turns, fixes and candidates that a run stored in one project."""
 
     name: str
     sessions: int = 0
@@ -63,8 +63,8 @@ class Done(NamedTuple):
 
 
 class Reading:
-    """One run of `learn`, with its results by project and its `failures`. `tell` is called with the
-    number of bytes read so far and the total number.
+    """One run of `learn`, with its results by project and its `failures`. `tell` is called to
+    report progress: the number of bytes read so far and the total number.
     """
 
     def __init__(self, settings: Settings, run: Run, tell: Callable[[int, int], object]) -> None:
@@ -90,7 +90,7 @@ class Reading:
                 memory = self._session(session)
                 if last[key] is session:
                     self.projects.append(self._finish(memory, count[key], self._bad[key]))
-            # Complete the projects that an interrupted run began.
+            # Complete the projects that an interrupted run left incomplete.
             client = client_of(CLAUDE_CODE.key)
             settings = self._settings._replace(session="", attended=True, entrypoint="")
             for id_ in [id_ for id_ in self.run.folders if id_ not in self.run.finished]:
@@ -100,7 +100,7 @@ class Reading:
                     continue
                 with contextlib.closing(memory):
                     memory.batch = self.run.batch
-                    memory.session_database()  # opened for writing before its views
+                    memory.session_database()  # open it for writing before its views are opened
                     _begin(memory, self.run.batch)
                     self.projects.append(self._finish(memory, 0, 0))
         finally:
@@ -110,7 +110,7 @@ class Reading:
 
     def _session(self, session: Session) -> Memory:
         head, path = session.transcript.head, session.transcript.path
-        # This is the context that the session's own hooks had.
+        # Use the same context as the session's own hooks did.
         memory = self._memory(head.folder, head.is_attended, session.transcript.client)
         context = RequestContext(memory, ids.timestamp(), is_past=True).for_agent(head.agent)
         memory = context.memory
@@ -140,7 +140,7 @@ class Reading:
         return memory.whole
 
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
-        """Return the memory of a folder's project, opened as a session in that folder would be."""
+        """Return the memory of a folder's project, opened as for a session in that folder."""
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
@@ -151,7 +151,7 @@ class Reading:
             memory.batch = self.run.batch
             assert memory.project is not None
             id_, run = memory.project.id, self.run
-            # An undo or a resumed run finds the project by this entry.
+            # This entry lets an undo or a resumed run find the project.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
                 self._save(run._replace(folders={**run.folders, id_: folder}, finished=finished))
@@ -166,7 +166,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Proposals are made without the isolated domains, then for each of these alone.
+        # Propose candidates first outside the isolated domains, then within each of them.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -185,7 +185,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Write the operation that begins this run, if missing; its undo removes the run's turns."""
+    """Write the operation that starts this run, if missing; its undo removes the run's turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -195,8 +195,8 @@ def _begin(memory: Memory, batch: str) -> None:
 def _propose(memory: Memory) -> None:
     """Store the user's rules, corrections and repeated statements in this view as candidates.
 
-    The most repeated statements come first, then the newest. Candidates lack the user's trust until
-    the user accepts them, because other text in a transcript may look as if the user had typed it.
+    The most repeated statements come first, then the newest. Only the user's acceptance gives them
+    the user's trust, because other text in a transcript may look as if the user had typed it.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -210,7 +210,7 @@ def _propose(memory: Memory) -> None:
             continue
         sentence = statement.sentence
         times = said_again(sentence, turn_notes.earlier_prompts(memory, session, sentence))
-        # A rule or correction with enough words can be understood later without repetition.
+        # A rule or correction with enough words is understandable even if stated only once.
         stands_alone = statement.kind in ("rule", "correction") and len(content_stems(sentence)) > 2
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
         if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):
@@ -232,7 +232,7 @@ def _propose(memory: Memory) -> None:
 
 
 class Condensed(NamedTuple):
-    """Condensed sessions, newest first. For older sessions, pass `before` to `condense`."""
+    """Condensed sessions, newest first. To get older sessions, pass `before` to `condense`."""
 
     lines: tuple[str, ...]
     sessions: int
@@ -243,16 +243,16 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return a project's newest sessions (that began before `before`, ISO 8601, if given), as many
-    as fit in a budget of tokens. The newest session is always included, cut to the budget.
+    """Return as many of a project's newest sessions as fit in a budget of tokens, or of those begun
+    before `before` (ISO 8601). The newest session is always included, cut to the budget.
     """
     lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0
     is_full, limit = budget <= 0, budget * CHARS_PER_TOKEN
     for database in [database for database in memory.databases() if database.kind == "project"]:
         for session, began_at in prompts.kept_sessions(database, before):
-            # Redaction takes most of the time, so only lines that are shown are redacted, because a
-            # redaction rule may be newer than the stored text.
+            # Redact stored text again, because redaction rules may be newer. Only shown lines are
+            # redacted, because redaction takes most of the time.
             redact = str if is_full else without_secrets
             lines = _lines_of(database, session, began_at, redact)
             if not lines:
@@ -271,7 +271,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return a session's prompts, ends of answers, memories, changed files; [] without prompts."""
+    """Return a session's prompts, ends of answers, memories and changed files; [] if no prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _HEADING = re.compile(r"#{1,6}[ \t]")
-# A bullet with its check box, or a list number.
+# The beginning of a list item: a bullet, with a check box if there is one, or a number.
 _BULLET = re.compile(r"^(?:[-*+] \s*(?:\[[ xX]\] )?|\d+\. \s*)")
-_LINK = re.compile(r"\[([^\[]*?)\]\([^)]{0,1000}\)")  # limited, since many may have no end
+_LINK = re.compile(r"\[([^\[]*?)\]\([^)]{0,1000}\)")  # bounded: many links may be unclosed
 CODE = ("```", "~~~")
-# A line with at least this indentation belongs to the bullet above it.
+# A line with at least this many spaces of indentation belongs to the bullet above it.
 _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: text, line number (from 1), heading above, lines without bullets."""
+    """A bullet or paragraph: text, line number (from 1), heading, and its lines without bullets."""
 
     text: str
     line: int
@@ -66,7 +66,7 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # the text before an unterminated code block or comment
+    if lines_of_block:  # text before a code block or comment that is never closed
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))
@@ -93,7 +93,7 @@ def frontmatter(lines: Sequence[str]) -> tuple[dict[str, str], int]:
             continue
         is_nested = line[:1] in " \t" and above
         above = f"{above.split('.')[0]}.{key.strip()}" if is_nested else key.strip()
-        # YAML values which mean that the text is in the following lines.
+        # These YAML values mean that the text follows in the next lines.
         values[above] = "" if value.strip() in ("|", ">", "|-", ">-", "|+", ">+") else _value(value)
     return values, end + 1
 
@@ -108,7 +108,7 @@ def _value(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without bold markers, link targets, and the brackets of links."""
+    """Return Markdown text without bold markers and link targets; of a link, its text remains."""
     for sign in ("**", "__", "[[", "]]"):
         text = text.replace(sign, "")
     return _LINK.sub(r"\1", text).strip()

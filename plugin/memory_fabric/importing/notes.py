@@ -2,13 +2,13 @@
 
 - Claude Code: its auto memory is a folder `<config>/projects/<slug>/memory/` with topic files and
   their index MEMORY.md. A topic file's frontmatter has `name`, `description` and `type` (or
-  `metadata.type`: user, feedback, project, reference), its body `**Why:**` and `**How to apply:**`;
-  older files are plain Markdown. Of the index, only lines that do not link to a file are read.
+  `metadata.type`: user, feedback, project, reference); its body has `**Why:**` and `**How to
+  apply:**`. Older files are plain Markdown. Lines of the index that link to a file are ignored.
 - Codex: MEMORY.md in the folder `memories` of CODEX_HOME. It consists of blocks, each with its
   sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories).
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]
   (context)`, as specified in NOTE-FORMAT.md of github.com/basicmachines-co/basic-memory. A note
-  becomes an entity; each observation, and each other paragraph or bullet, a record about it.
+  becomes an entity. Each observation, paragraph or other bullet becomes a record about the entity.
 """
 
 import os
@@ -25,7 +25,7 @@ from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
 
-# To recognise a folder, up to this many files are read; to recognise a file, this many characters.
+# At most this many files are read to recognise a folder, and this many characters for a file.
 LOOKED_AT, HEAD_CHARS = 40, 64 << 10
 MAIN, ENDINGS = "MEMORY.md", (".md",)
 TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "reference": "note"}
@@ -34,9 +34,9 @@ WHY, HOW = "Why:", "How to apply:"
 RAW, SUMMARIES = "raw_memories.md", "rollout_summaries"
 SIGNS = (RAW, "memory_summary.md", SUMMARIES)
 SESSIONS = "rollout_summary_files"
-# Headings of sections that contain pointers and search terms, not memories.
+# Headings of sections with pointers and search terms instead of memories.
 SEARCH_HEADINGS = (SESSIONS, "keywords", "rollout summary files")
-# basic-memory's categories of observations for which a record type has another name.
+# Maps basic-memory's categories of observations to record types that have another name.
 CATEGORIES = {"choice": "decision", "todo": "question", "lesson": "pattern"}
 CATEGORIES |= dict.fromkeys(("requirement", "convention"), "constraint")
 CATEGORIES |= dict.fromkeys(("problem", "issue", "bug"), "problem")
@@ -47,7 +47,7 @@ TIMES = ("updated", "modified", "updated_at", "date", "created", "created_at")
 
 
 def time_of(value: Any) -> str:
-    """Return an ISO 8601 time, or seconds since 1970, as ISO 8601 in UTC; '' for other values."""
+    """Convert an ISO 8601 time or seconds since 1970 to ISO 8601 in UTC; '' for any other value."""
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value.strip())
@@ -62,7 +62,7 @@ def time_of(value: Any) -> str:
 
 
 def has_one(path: str, endings: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    """Return True if the text of one of the first files below a folder passes a test."""
+    """Return True if at least one of the first LOOKED_AT files below a folder passes a test."""
     names = items.names_below(os.path.realpath(path), endings)[:LOOKED_AT]  # [] for a file
     texts = (items.read_one(path, name, Left()) for name in names)
     return any(text is not None and test(text.text) for text in texts)
@@ -84,7 +84,7 @@ def _topic_type(head: dict[str, str]) -> str:
 
 
 def is_auto_memory(path: str) -> bool:
-    """Return True for a folder of Claude Code's auto memory, by its path or its topic files."""
+    """Return True if a folder is Claude Code's auto memory, judging by its path or topic files."""
     real = os.path.realpath(path)
     above = os.path.basename(os.path.dirname(os.path.dirname(real)))
     if os.path.basename(real) == "memory" and above == "projects":
@@ -131,7 +131,7 @@ def _topic(text: Text) -> Item:
 
 
 def read_codex(path: str, here: Here, left: Left) -> Iterator[Item]:
-    """Yield the statements in Codex's memories folder, or only its MEMORY.md. Raises BadInput."""
+    """Yield the statements in Codex's folder `memories` or its MEMORY.md. Raises BadInput."""
     is_folder = os.path.isdir(path)
     root, name = (path, MAIN) if is_folder else os.path.split(os.path.realpath(path))
     if not os.path.exists(os.path.join(root, name)):
@@ -174,7 +174,7 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
                 starts.append(at)
                 is_inside = True
             else:
-                # A heading directly after frontmatter is the title of the same block.
+                # A heading directly after the frontmatter is the title of the same block.
                 is_headed, is_inside = is_inside, False
         elif line.startswith("# ") and not is_inside and not is_headed:
             starts.append(at)
@@ -184,7 +184,7 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         folders, times = [], []
         text = "\n".join(lines[start:end])
-        # Several characters separate the properties of a block's sessions, as commas do.
+        # The properties of a block's sessions may be separated by several characters.
         for part in text.translate(str.maketrans("();\n", ",,,,")).split(","):
             name, _, value = part.strip().partition("=")
             if name.split(" ")[-1] == "cwd" and value.strip():

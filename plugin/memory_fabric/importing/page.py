@@ -1,8 +1,8 @@
 """Memory pages: memories as Markdown for people to edit, one page per project and one for the user.
 
-Under headings by kind, each item has its text, its reason, a line with date, author and state, and
-its id in a comment. A comment at the end of the page has all other fields, one JSON object per
-line, and checksums that show which texts were edited. No text is repeated there.
+Items are grouped under headings by kind. Each item has its text, its reason, a line with its date,
+author and state, and a comment with its ID. The comment at the page's end contains all other fields
+as one JSON object per line, with checksums that show which texts were edited. It repeats no text.
 """
 
 import hashlib
@@ -29,27 +29,27 @@ USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
 TYPES = {row.heading: kind for kind, row in models.RECORD_TYPE_TABLE.items()}
 WHY = "*Why:* "
-# A sentence for the reader: which memories a page does not contain.
+# A sentence that informs the reader which memories a page does not contain.
 LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# The line with the date, author and state of an item, and its id.
+# The line with an item's date, author and state, and its ID.
 _ID_LINE = re.compile(r"(?:\*.*\*)?\s*<!-- ([^<]*) -->\s*")
-# Beginnings of lines that Markdown or the page's format would read as a block, and their escapes.
+# Line beginnings that Markdown or the page's format would parse as a block, and their escapes.
 _TO_ESCAPE = re.compile(r"^(?:(?=[-#+*>|=~`\\\t])|([0-9]+)(?=\\*\.))")
 _ESCAPED = re.compile(r"^(?:\\(?=[-#+*>|=~`\\\t])|([0-9]+)\\(?=\\*\.))")
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
-# The number of lines in a part of a page, so that a large graph is never in memory as a whole.
+# The number of lines in a part of a page; parts avoid holding a large graph in memory.
 LINES_AT_ONCE = 5_000
 
 Row = Mapping[str, Any]
-# A record and the sessions in which it was stated.
+# A record, and the sessions in which it was stated.
 Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
-    """An item on a page: its text, its reason, and its id ('' if a person has added the item)."""
+    """An item on a page: its text, its reason, and its ID ('' if a person added the item)."""
 
     heading: str
     what: str
@@ -58,7 +58,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A parsed page: its first line, items, rows of data, signature, and count of damaged rows."""
+    """A parsed page: first line, items, data rows, signature, and the number of damaged rows."""
 
     head: str
     items: tuple[Item, ...]
@@ -68,9 +68,9 @@ class Found(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A page to write: file name without extension, text, and counts of its records and rows.
+    """A page to write: file name without extension, text, and the numbers of its records and rows.
 
-    `parts` yields the text in parts of some thousand lines. It can be iterated only once, and only
+    `parts` yields the text in parts of a few thousand lines. It can be iterated only once, and only
     inside the `with` block of `pages`.
     """
 
@@ -83,7 +83,7 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """The estimated number of parts, if each row has one visible line and one line of data."""
+        """Estimate the number of parts; each row has one visible line and one line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
@@ -94,12 +94,12 @@ def digest(text: str) -> str:
 
 
 def page_name(name: str) -> str:
-    """Return a project's name, changed so that it cannot end an HTML comment."""
+    """Return a project's name, altered if necessary so that it cannot end an HTML comment."""
     return name.replace("--", "- -")
 
 
 def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> list[str]:
-    """Return the lines of an item on a page; `about` gives its date, author and state."""
+    """Return the lines of an item on a page; `about` describes its date, author and state."""
     within = indent + "  "
     lines = []
     for begin, text in ((f"{indent}- ", what), *([(f"{within}{WHY}", why)] if why else [])):
@@ -116,7 +116,7 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
 
 
 def data_lines(data: Iterable[Row], sign: signing.ListSignature) -> Iterator[str]:
-    """Yield the comment at the end of a page: a line for each row, then a signature of all rows."""
+    """Yield the comment at a page's end: one line for each row, then a signature of all rows."""
     yield DATA
     for row in data:
         sign.add(row)
@@ -133,7 +133,7 @@ def _json(row: Row) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a text escaped so that it can end neither its line, nor a comment, nor emphasis."""
+    """Escape a text, so that it cannot end its line, a comment or an emphasis."""
     for sign, code in (*_ENTITIES_OUT, ("*", "&#42;"), ("\n", " ")):
         text = text.replace(sign, code)
     return text
@@ -183,7 +183,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             bare = line.lstrip(" ")
             is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
             if line.startswith(("# ", "## ")) or f"{bare} ".startswith("- ") or is_outside:
-                break  # the line with the item's id is missing
+                break  # this item lacks the line with an ID
             at += 1
             # An editor may have stripped the space after `*Why:*`.
             if f"{inner} ".startswith(WHY) and texts is what:
@@ -197,7 +197,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _plain(lines: Sequence[str]) -> str:
-    # Trailing spaces are ignored, as editors strip them; a text's own are written as `&#32;`.
+    # Ignore trailing spaces, which editors strip; those of a text itself are written as `&#32;`.
     stripped = (line.rstrip(" ") for line in lines)
     text = "\n".join(_ESCAPED.sub(lambda match: match[1] or "", line) for line in stripped)
     for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):

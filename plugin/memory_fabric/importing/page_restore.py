@@ -1,7 +1,7 @@
-"""Import of a memory page: missing memories are restored, and edited memories are changed.
+"""Import a memory page: restore missing memories, and change edited memories.
 
-A text keeps its trust only if this home has signed it and it is unchanged. Edited and added texts
-may come from anyone, unless the user declares the page to be their own (`mine`).
+A text keeps its trust only if this home signed it and it is unchanged. Edited and added texts may
+come from anyone, so they lose trust unless the user declares the page to be their own (`mine`).
 """
 
 import os
@@ -31,7 +31,7 @@ CHANGED_BOTH = "changed in the page and in memory (kept as in memory)"
 NOT_OURS = "edits, which another may have made (--mine takes them)"
 NAME = "a memory page"
 KEYS = ("record", "entities", "observations", "relations")
-# For each table of the graph, the text fields that a row must have.
+# The text fields that a row of each graph table must have.
 NEEDED = {
     "entities": ("name", "type", "domain"),
     "observations": ("entity", "text", "domain"),
@@ -43,7 +43,7 @@ Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it w
 
 
 class Restoring(NamedTuple):
-    """What an import of a page will store: records with their sessions, rows of the graph, counts.
+    """The changes to store for a page: records with their sessions, graph rows, and counts.
 
     `is_own` is True if unchanged memories keep their trust; `had_trust` counts the memories that
     lose the user's trust. `removed` lists observations to delete because their text was edited.
@@ -63,7 +63,7 @@ class Restoring(NamedTuple):
 
 
 def is_page(path: str) -> bool:
-    """Return True if the file begins like a memory page."""
+    """Return True if the file begins as a memory page does."""
     if not os.path.isfile(path):
         return False
     with files.open_regular(path) as stream:
@@ -74,7 +74,7 @@ def is_page(path: str) -> bool:
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
     """Compare a page with memory, without writing. Raises OSError, and BadInput if the page belongs
-    to another project, unless `anyway` is set.
+    to another project and `anyway` is False.
     """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
@@ -88,7 +88,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     is_user = name == USER_PAGE if stated is None else not stated
     is_here, project = is_user or anyway, memory.project
     if project is not None and not is_here:
-        # Compared by the project's id, or by its name if this home does not know the id.
+        # Compare projects by ID, or by name if the page's ID is unknown in this home.
         is_unknown = stated not in registry_file.project_ids(memory.settings.home)
         is_here = stated == project.id or (is_unknown and name == page_name(project.name))
     if not is_here:
@@ -135,7 +135,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left, self._counts = Left(), Counter[str]()
-        # If several items have an id, the first is used: others may be copies with new text.
+        # If several items have the same ID, use the first: others may be copies with new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -151,7 +151,7 @@ class _Comparison:
                 self._record(row)
         content: dict[str, Any] = {"of": frozenset(self._records), **self._graph()}
         self._add()
-        # A record comes after the record that superseded it, because it has a link to that record.
+        # Place each record after the record that superseded it, because it links to that record.
         placed: dict[str, Seen] = {}
         for id_ in self._records:
             chain = []
@@ -198,7 +198,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Change the stored record as edited on the page, or count why not and return False."""
+        """Accept the page's edit of a stored record; otherwise count why not, and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(items.KNOWN, record.what)
@@ -214,7 +214,7 @@ class _Comparison:
         return False
 
     def _graph(self) -> dict[str, list[Row]]:
-        # Rows of records that memory already has are not restored.
+        # Rows that memory already has are not restored.
         graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
             table = next((key for key in NEEDED if isinstance(row.get(key), dict)), "")
@@ -226,7 +226,7 @@ class _Comparison:
                 if text is None:
                     continue
                 fields["text"] = text
-                # A text is trusted only if it has not changed since this home signed it.
+                # Trust a text only if this home signed it and it has not changed since.
                 is_edited = "of" in row and str(row["of"]) in self._doubted
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
@@ -238,7 +238,7 @@ class _Comparison:
         return graph
 
     def _observation(self, fields: Row, row: Row) -> str | None:
-        """Return an observation's text from the page; None if the observation is not restored."""
+        """Return an observation's text from the page; None if it is not to be restored."""
         if "of" in row:
             return self._texts.get(str(row["of"]))
         entity = str(fields.get("entity") or "")
@@ -262,7 +262,7 @@ class _Comparison:
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
-            if item.id and item.id not in stated:  # damaged data may have described it
+            if item.id and item.id not in stated:  # the item's data may be among the damaged lines
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
@@ -297,7 +297,7 @@ class _Comparison:
         return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)
 
     def _is_forgotten(self, record: Record) -> bool:
-        # Checked without the user's trust, because a page cannot restate what was forgotten.
+        # Check without the user's trust, because a page must not restore a forgotten statement.
         return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""The clients' sessions on this machine, and how far memory has read each. Nothing is written."""
+"""List the clients' sessions on this machine, and how far memory has read each. Writes nothing."""
 
 import os
 from collections import Counter
@@ -20,19 +20,19 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
-# The states of sessions that a run of `learn` reads.
+# States of the sessions that a run of `learn` reads.
 TO_READ = (NEW, REST)
-# A session counts as running if its transcript changed within this number of seconds.
+# A session counts as running if its transcript changed within this many seconds.
 RUNNING_S = 600
-# An unread line counts as incomplete if it does not end within this number of bytes.
+# An unread line counts as incomplete if it does not end within this many bytes.
 MAX_LINE_BYTES = 2 << 20
-# Unread sessions are reported if a client will delete them within this number of days.
+# Unread sessions are reported if a client will delete them within this many days.
 SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project to which a folder belongs; `id` is '' if it is unknown. `gone` is True if the
-    folder was deleted and may not have belonged to the repository around it.
+    """The project to which a folder belongs; `id` is '' if the project is unknown. `gone` is True
+    if the folder was deleted and may not have belonged to the repository around it.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The project's id, or its root folder if the project has no id yet."""
+        """The project's ID, or its root folder if the project has no ID yet."""
         return self.id or self.root
 
 
@@ -67,9 +67,9 @@ def make(
     moved: Mapping[str, str] | None = None,
     failed: list[str] | None = None,
 ) -> list[Session]:
-    """Return all sessions of all clients on this machine, in order of time.
+    """Return all sessions of all clients on this machine, in chronological order.
 
-    `moved` adds new paths of folders to the saved ones; errors are appended to `failed`.
+    `moved` adds moved folders (old to new path) to the saved ones; errors are appended to `failed`.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -85,7 +85,7 @@ def make(
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
             place = place_of(folder)
-            # The user gives only the repository's new path; some former subfolders may not exist.
+            # If the repository's new path exists, a former subfolder need not exist in it any more.
             place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         offset = offsets_of(place.id).get(transcript.head.session, -1)
         state = _state(settings, transcript, place, offset, now_s)
@@ -96,12 +96,12 @@ def make(
 
 
 def to_read(sessions: Iterable[Session]) -> list[Session]:
-    """Return the sessions that a run of `learn` would read: those that are new or partly read."""
+    """Return the sessions that a run of `learn` would read: new and partly read sessions."""
     return [session for session in sessions if session.state in TO_READ]
 
 
 def groups(sessions: Iterable[Session]) -> list[list[Session]]:
-    """Return the sessions grouped by project, with the most recently used project first."""
+    """Group the sessions by project, with the most recently used project first."""
     by_key: dict[str, list[Session]] = {}
     for session in sessions:
         by_key.setdefault(session.place.key, []).append(session)
@@ -126,13 +126,13 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return unread sessions so old that their turns would expire: only memories would be kept."""
+    """Return unread sessions whose turns would expire at once: only memories would be kept."""
     since_s = now_s - settings.episodes_keep_days * transcripts.DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which all sessions, except running ones, are read; '' if none is."""
+    """Return the time up to which all sessions not running are read; '' if none is read."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -141,7 +141,7 @@ def read_until(sessions: Iterable[Session]) -> str:
 
 
 def as_json(sessions: Sequence[Session], now_s: float) -> dict[str, Any]:
-    """Return the sessions as data for JSON output."""
+    """Convert the sessions to objects for JSON output."""
     soon, unread = deleted_soon(sessions, now_s), to_read(sessions)
     return {
         "sessions": len(sessions),
@@ -180,9 +180,9 @@ def _place(registry: Any, folder: str) -> Place:
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
     """Return True if a deleted folder belonged to the project of `top`, the worktree around it.
 
-    It did if it was one of Claude Code's worktrees, or if the registry maps it or its nearest known
-    parent to the project. Any other folder may have been a project of its own inside a repository,
-    for instance if the whole home folder is a repository.
+    It did if it was one of Claude Code's worktrees, or if the registry maps the folder or its
+    nearest known parent to the project. Any other folder may have been a separate project inside a
+    larger repository, for instance if the whole home folder is a repository.
     """
     if folder.startswith(os.path.join(top, ".claude", "worktrees", "")):
         return True
@@ -202,7 +202,7 @@ def _offsets(home: str, project: str) -> dict[str, int]:
             with closing(database):
                 return sessions_stored.read_to(database)
     except FabricError:
-        return {}  # the command `status` reports this error
+        return {}  # the command `status` will report this error
     return {}
 
 
@@ -214,7 +214,7 @@ def _state(
     if known > 0:
         with suppress(OSError), files.open_regular(transcript.path) as file:
             file.seek(known)
-            # If only an incomplete line is left, as after a crash, the session counts as read.
+            # If only an incomplete line is unread, as after a crash, the session counts as read.
             if b"\n" not in file.read(MAX_LINE_BYTES):
                 return READ
     if place.gone and known < 0:

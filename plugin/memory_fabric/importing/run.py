@@ -1,4 +1,4 @@
-"""One import: the new content of a source, by project, stored as one batch that can be undone."""
+"""One import: a source's new content, grouped by project and stored as one batch for undo."""
 
 import os
 import time
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A source's new statements by project, those left out, and what it calls this project."""
+    """A source's new statements by project, its omitted ones, and its names for this project."""
 
     source: Source
     path: str
@@ -52,14 +52,14 @@ class Plan(NamedTuple):
 
 
 def new_batch() -> str:
-    """Return an id for the batch of a new import; the user can pass it to `undo --step`."""
+    """Return the ID of a new import's batch, which the user can pass to `undo --step`."""
     return f"import-{ids.new_id()[-8:]}"
 
 
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:
-    """Read a source and choose what to store, without writing anything.
+    """Read a source and select what to store, without writing anything.
 
     `others` maps names of other projects to their folders. If it is empty, statements about other
     projects are left out. Raises BadInput, StoreUnavailable, OSError.
@@ -142,9 +142,9 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Store all plans as one batch; return a result for each plan. Raises StoreUnavailable.
+    """Store all plans as one batch; return one result for each plan. Raises StoreUnavailable.
 
-    A result has the number of stored `records` and `relations`, and the id of the `batch`.
+    A result has the numbers of stored `records` and `relations`, and the ID of the `batch`.
     """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
@@ -166,7 +166,7 @@ def store(
 
 def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
     by, settings = items.provenance(memory), memory.settings
-    # Records are stored before relations; they create the entities with the source's types.
+    # Store records before relations, because records create entities with the source's types.
     steps: list[tuple[Database | None, list[tuple[str, dict[str, Any]]]]] = []
     for database, some in _chunks(memory, part.records, create=True):
         objects = (
@@ -214,7 +214,7 @@ def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
 
 
 def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list[str]]:
-    """Return, by project name, the folders of projects in which clients worked on this machine."""
+    """Map the name of each project in which clients worked on this machine to its folders."""
     folders: dict[str, list[str]] = {}
     for root, names in _places(settings, roots).items():
         for name in names:
@@ -223,7 +223,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
-    """Return the folders of other projects with a name that a source uses for this project."""
+    """Return the folders of other projects whose name is used by a source for this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
@@ -233,7 +233,7 @@ def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, st
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Return, by folder, the names of projects (except `without`) in which clients worked."""
+    """Map each folder in which clients worked to its projects' names, except `without`."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

@@ -1,4 +1,4 @@
-"""Run logs in the home folder, one file for `learn` and one for imports, and undo of a run."""
+"""The run logs in the home folder, one for `learn` and one for imports, and the undo of a run."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
-# SQL for later changes that a person made to records of a run: `learn --accept`, `review`, `edit`.
+# SQL that selects later changes by a person to a run's records: `learn --accept`, `review`, `edit`.
 _BATCH = "coalesce(json_extract(payload, '$.batch'), '')"
 _SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
 
 class Run(NamedTuple):
-    """A run: batch, start, folders of its projects by id, and state ("open", "done", "undone")."""
+    """A run: batch, start time, project folders by ID, and state ("open", "done", "undone")."""
 
     batch: str
     at: str
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Result of an undo in one project: counts of undone, failed, and accepted (kept) changes."""
+    """An undo's result in one project: counts of undone, failed and accepted (retained) changes."""
 
     name: str
     changes: int = 0
@@ -43,7 +43,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def alone(home: str) -> Iterator[None]:
-    """Hold a lock so that only one run or undo is active. Raises BadInput if another is active."""
+    """Hold a lock that allows only one run or undo at a time. Raises BadInput if it is held."""
     with ExitStack() as held:
         try:
             held.enter_context(files.Locked(os.path.join(home, LOCK), timeout_s=0))
@@ -60,7 +60,7 @@ def unfinished(home: str) -> Run | None:
 
 
 def begin(home: str) -> Run:
-    """Return the interrupted run, to be continued; if there is none, a new run."""
+    """Return the interrupted run, which is to be continued, or otherwise a new run."""
     run = unfinished(home)
     if run is None:
         run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
@@ -74,7 +74,7 @@ def last(home: str, file: str = FILE) -> Run | None:
 
 
 def load(home: str, file: str = FILE) -> list[Run]:
-    """Return all runs, the oldest first; empty if the file is damaged."""
+    """Return all runs, oldest first; an empty list if the file is damaged."""
     rows, loaded = files.read_json(os.path.join(home, file)).get("runs"), []
     for row in rows if isinstance(rows, list) else ():
         try:
@@ -87,20 +87,20 @@ def load(home: str, file: str = FILE) -> list[Run]:
 
 
 def save(home: str, run: Run, file: str = FILE) -> None:
-    """Save a run; it replaces a saved run with the same batch. Raises OSError."""
+    """Save a run, replacing any saved run with the same batch. Raises OSError."""
     with files.Locked(os.path.join(home, f"{file}.lock")):
         runs = [other for other in load(home, file) if other.batch != run.batch]
         _write(home, [*runs, run], moved(home, file), file)
 
 
 def moved(home: str, file: str = FILE) -> dict[str, str]:
-    """Return, by their old paths, the new paths of folders that the user reported as moved."""
+    """Map the old path of each folder that the user reported as moved to the new path."""
     places = files.read_json(os.path.join(home, file)).get("moved")
     return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
 
 
 def note_moved(home: str, places: Mapping[str, str]) -> None:
-    """Save the new paths of moved folders, given by their old paths. Raises OSError."""
+    """Save which folders have moved, as a mapping of old to new paths. Raises OSError."""
     if places:
         with files.Locked(os.path.join(home, f"{FILE}.lock")):
             _write(home, load(home), moved(home) | dict(places), FILE)
@@ -132,7 +132,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the memory of a run's project, found by id or folder, or else the user's memory."""
+    """Open the memory of a run's project, found by ID or folder, or else the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

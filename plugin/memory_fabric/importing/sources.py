@@ -2,8 +2,8 @@
 
 - claude-mem.db: the tables of observations, session summaries and directives, as created by
   migrations 4 (2025) to 35 (2026) of github.com/thedotmack/claude-mem.
-- mem0: a JSON list of memories, or an object that contains this list as `results` or `memories`,
-  as returned by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
+- mem0: a JSON list of memories, or an object with this list in `results` or `memories`, as returned
+  by `get_all()` and `GET /v1/memories/` (docs.mem0.ai).
 """
 
 import json
@@ -27,27 +27,27 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, one_line
 
 HEAD_BYTES = 64 << 10
-# Each graph file and each journal (decisions.jsonl, operations.jsonl) contains one of these.
+# Every graph file or journal (decisions.jsonl, operations.jsonl) contains one of these.
 GRAPH_SIGNS = (
     *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
     b'"what"',
     b'"provenance"',
 )
 DATABASE = "claude-mem.db"
-# A row of claude-mem has a few KB; reading a much larger one would only use up memory.
+# Rows of claude-mem have a few KB; reading a much larger row would only waste memory.
 MAX_ROW_BYTES = 16 << 20
 TYPES = {"decision": "decision", "bugfix": "solution"}
 MAX_ALSO_CHARS = 1000
 ENDS = (".", "!", "?", ":", ";", "。")
 TABLES = ("observations", "session_summaries", "directives")
-# Constants for mem0. A file of the maximum size has some 100,000 memories.
+# Limits and JSON keys for mem0. A file of the maximum size contains some 100,000 memories.
 MAX_BYTES = 32 << 20
 LISTS = ("results", "memories")
 TEXTS = ("memory", "text", "content", "data")
 HEAD_CHARS = 4096
-# Keys of `metadata` whose value is the name of a project.
+# Keys of `metadata` whose value names a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
-# mem0's default categories about the user as a person, and beginnings of its sentences about them.
+# mem0's default categories for facts about the user, and the beginnings of such sentences.
 _OF_PERSON = frozenset(
     """entertainment family fashion food health hobbies hobby identity milestones music personal
     personal_details personal_information preference preferences professional_details sports travel
@@ -94,7 +94,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # The write-ahead log's files cannot be created; the database is complete without them.
+            # The write-ahead log's files cannot be created, but the database is complete without.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -147,15 +147,15 @@ def _rows(
         found = connection.execute(f"SELECT * FROM {table} WHERE {project} IS ?", (name,))
         names = [column[0] for column in found.description]
         for row in found:
-            # A column that a release of claude-mem lacks is read as None.
+            # A column that is missing in some releases of claude-mem is read as None.
             yield defaultdict(lambda: None, zip(names, row, strict=True), of=_text(name))
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Return the statement in a row; if it has none, count the row as left out and return None."""
+    """Convert a row to a statement; a row without one is counted as omitted, and None returned."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
-    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # ms or s
+    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # in ms or s
     number, project = f"{row['id']} {epoch}", row["of"]
     if table == "observations":
         title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])
@@ -192,7 +192,7 @@ def _text(value: Any) -> str:
 
 
 def _list(value: Any) -> list[str]:
-    """Return the items of a JSON list; any other text is returned as the only item of a list."""
+    """Return the items of a JSON list; any other text is returned as a list with one item."""
     if not isinstance(value, str) or not value.strip():
         return []
     try:
@@ -211,7 +211,7 @@ def is_mem0(head: str) -> bool:
         return _memories(json.loads(head)) is not None
     except (ValueError, RecursionError):
         pass
-    # The text is truncated or damaged, so its first field names decide.
+    # The JSON is truncated or damaged, so decide by the field names at its beginning.
     start = bare[:HEAD_CHARS]
     if any(sign in start for sign in ('"entityType"', '"entities"', '"type":"relation"')):
         return False
@@ -267,8 +267,8 @@ def _memory_text(memory: Any) -> str | None:
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, display name, reader, and two tests: one recognises a
-    folder by its path, the other a Markdown page by path and text.
+    """A kind of source: its key in evidence, display name, reader, and two tests. One test
+    recognises a folder by its path, the other a Markdown page by its path and text.
     """
 
     key: str
@@ -326,7 +326,7 @@ BASIC_MEMORY = Source(
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", read_mem0)
-# In order of precedence: a folder or page belongs to the first source that recognises it.
+# In order of precedence: the first source that recognises a folder or page is used.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
@@ -377,7 +377,7 @@ def expect_graph(path: str, called: str) -> None:
 
 
 def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
-    """Return (source, path) for each source of this project or the user in a usual location."""
+    """Return (source, path) for each source found in a usual location of this project or user."""
     root = next(iter(here.roots), "")
     memory = memory_md.locate(settings.config_dir, root, settings.memory_md_off) if root else None
     places = [
@@ -386,7 +386,7 @@ def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
         (AUTO_MEMORY, os.path.dirname(memory.path) if memory else ""),
         (INSTRUCTIONS, os.path.join(settings.config_dir, "CLAUDE.md")),
         (CODEX, os.path.join(here.codex_home, "memories")),
-        # This is basic-memory's default folder for notes, so its content is not tested.
+        # Not tested, because this is basic-memory's default folder for notes.
         (BASIC_MEMORY, os.path.join(here.user_home, "basic-memory")),
     ]
     return [

@@ -114,8 +114,7 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Store the next part of the transcript; return its bytes and characters, and if more follows.
-    """
+    """Store the transcript's next part; return its bytes, its characters, and if more follows."""
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
