@@ -1,1 +1,1 @@
-"""Redaction: remove credentials from texts before they are stored."""
+"""Redaction: remove credentials from texts before these are stored."""

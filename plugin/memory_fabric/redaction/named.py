@@ -1,4 +1,4 @@
-"""Detection of secrets by their context: names, URLs, headers, command lines, source code."""
+"""Detect secrets by their context: names, URLs, headers, command lines, source code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memory_fabric.text import runs
 
 MARK = "[redacted: secret]"
 MIN_CHARS = 4
-# Maximum numbers of passes over a text: for each rule of `places`, and for each command rule.
+# The maximum number of passes over a text for each rule of `places`, and for each command rule.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS, MIN_TOKEN_CHARS = 12, 16
-# This many characters after a value are examined to tell code and prose from a secret.
+# This many characters after a value are examined, to distinguish a secret from code and prose.
 FOLLOWER_CHARS = 40
 _SUFFIXES = ("tion", "sion", "ment", "ness", "able", "ible")
 _DOING = frozenset(words("doing"))
@@ -30,7 +30,7 @@ _KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secr
 
 
 def _hidden(match: re.Match[str], group: int, mark: str) -> str:
-    """Return the matched text with `mark` in place of one of the match's groups."""
+    """Return the matched text with one of the match's groups replaced by `mark`."""
     whole, at = match.group(), match.start(group) - match.start()
     return f"{whole[:at]}{mark}{whole[at + len(match.group(group)) :]}"
 
@@ -44,7 +44,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """Return the text without values in places meant for a secret, even if they look harmless."""
+    """Redact values at positions meant for a secret, even if the values look harmless."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -71,7 +71,7 @@ def may_be_secret(value: str) -> bool:
 
 
 def without_url_secrets(text: str) -> str:
-    """Return the text without passwords, tokens and signatures in its URLs."""
+    """Redact the passwords, tokens and signatures in a text's URLs."""
     text = form("credentials in url").sub(_hide_password_in_url, text)
     text = form("oracle").sub(_hide_signed, text) if "@" in text and "/" in text else text
     text = form("dsn of go").sub(_hide_at_host, text) if "@" in text else text
@@ -82,14 +82,14 @@ def without_url_secrets(text: str) -> str:
 
 
 def without_headers(text: str) -> str:
-    """Return the text without secrets in HTTP headers."""
+    """Redact the secrets in a text's HTTP headers."""
     text = form("bearer").sub(_hide_bearer, text)
     text = form("authorization").sub(_hide_bearer, text)
     return form("cookie").sub(_hide_cookies, text)
 
 
 def without_arguments(text: str) -> str:
-    """Return the text without secrets in command lines, .pgpass, and XML and HTML elements."""
+    """Redact the secrets in command lines, .pgpass entries, and XML and HTML elements."""
     folded, by_word, rules = text.casefold(), _commands_by_word(), table("commands").rules
     places = {place for word in by_word.keys() & runs(folded) for place in by_word[word]}
     opened = [
@@ -110,7 +110,7 @@ def without_arguments(text: str) -> str:
 
 @cache
 def _commands_by_word() -> dict[str, set[int]]:
-    """Map the first word of each program's name to the indexes of its command rules."""
+    """Map the first word of each program's name to the indexes of the rules for its commands."""
     places: dict[str, set[int]] = {}
     for place, rule in enumerate(table("commands").rules):
         for name in rule.keywords:
@@ -138,7 +138,7 @@ def _is_content(value: str) -> bool:
 
 
 def _without_cells_of_html(text: str) -> str:
-    """Return the text without HTML table cells in columns whose heading is the name of a secret."""
+    """Redact HTML table cells in columns whose heading is the name of a secret."""
     columns: set[int] = set()
     parts: list[str] = []
     at = 0
@@ -165,7 +165,7 @@ def _hide_bearer(match: re.Match[str]) -> str:
 
 
 def _hide_cookies(match: re.Match[str]) -> str:
-    """Return the cookies with a marker for long values that mix letters and digits, such as ids."""
+    """Redact the long cookie values that mix letters and digits, such as session IDs."""
     cookies = []
     for name, sign, value in (pair.partition("=") for pair in match.group(2).split(";")):
         is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))
@@ -187,7 +187,7 @@ def _hide_argument(match: re.Match[str]) -> str:
     is_word = not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,"))
     if is_word and (says_prose((value.lower(),)) or lead[-1:] + value.lower() in _LONG_OPTIONS):
         return whole
-    # A program's name at the beginning of a line is a command: sentences rarely begin with one.
+    # A line that begins with a program's name is a command: sentences rarely begin with one.
     begins = form("before command").fullmatch(_line(match)) is not None
     if is_word and not (is_option and lead[-1:] not in " |<") and not begins:
         return whole
@@ -195,7 +195,7 @@ def _hide_argument(match: re.Match[str]) -> str:
 
 
 def _line(match: re.Match[str]) -> str:
-    """Return the text before the match on its line."""
+    """Return the part of the line before the match."""
     return match.string[match.string.rfind("\n", 0, match.start()) + 1 : match.start()]
 
 
@@ -209,7 +209,7 @@ def _hide_flag(match: re.Match[str]) -> str:
     if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
-        return match.group()  # a placeholder in a help text, or a reference to a field
+        return match.group()  # a help text's placeholder, or a reference to a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group()
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -237,7 +237,7 @@ def _hide_signature(match: re.Match[str]) -> str:
 
 
 def without_names(text: str) -> str:
-    """Return the text without values that follow the name of a secret, such as `password`."""
+    """Redact the values that follow the name of a secret, such as `password`."""
     lines = text.split("\n")
     for place, line in enumerate(lines):
         folded = line.casefold()
@@ -251,10 +251,10 @@ def without_names(text: str) -> str:
 
 
 def _without_values(line: str, folded: str) -> str:
-    """Return the line without values that follow a secret's name and a separator."""
+    """Redact the values in a line that follow a secret's name and a separator."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
-    # Replace as `sub` would, but look only at positions where a secret's name begins.
+    # Replace as `sub` would, but try only the positions where a secret's name begins.
     places = sorted(at for head in words("heads") for at in _places(folded, head))
     parts, end_of_last = [], 0
     for place in places:
@@ -277,7 +277,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if plain.is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # shorter, so the recursion ends
+            inside = form("named secret").sub(_hide_named, quoted)  # ends, as `quoted` is shorter
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

@@ -1,4 +1,4 @@
-"""Tests of the value that follows a secret's name: is it a secret, prose, code or a placeholder?
+"""Test whether the value after a secret's name is really a secret, or prose, code or a placeholder.
 `password=hunter42` is a secret; `password = get_password()` and `token: string` are not.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
 
-# The names of all kinds of secrets: "password", "api key".
+# The sections with the names of all kinds of secrets, such as "password" and "api key".
 _SECTIONS = ("passwords", "short passwords", "pairs", "keys", "common keys")
 EVERY_NAME = tuple(name for section in _SECTIONS for name in words(section))
 NAMES = frozenset(EVERY_NAME)
@@ -19,7 +19,7 @@ _OF_DEFINITIONS = words("definitions")
 _COLUMN_TYPES = words("column types")
 _PLACEHOLDERS = frozenset(words("placeholders"))
 _SUBSTITUTES = frozenset(words("substitutes"))
-# Words that show that a sentence continues.
+# Words which show that a sentence continues, so that no value follows.
 _SAYING = NAMES.union(*map(words, ("modal", "prose", "predicates", "fillers", "continuing")))
 _PROSE = frozenset(words("continuing"))
 PUBLISHED = words("published")
@@ -28,35 +28,35 @@ _PLACES = ("http://", "https://", "./", "../", "~/")
 _OBJECTS = frozenset(words("objects"))
 _OF_PROGRAMS = _ABOUT | _PLACEHOLDERS | _SUBSTITUTES | _OBJECTS
 MIN_SECRET_CHARS = 6
-# The minimum length of a password that contains a digit or a symbol, and is thus not a word.
+# The minimum length of a password that contains a digit or a symbol, and so is not a word.
 MIN_PASSWORD_CHARS = 4
 # The minimum length of a secret in prose or in a table.
 MIN_STRONG_CHARS = 8
-# A random base64 string of 24 characters has about 4.2 bits per character, English about 3.
+# Random base64 strings of 24 characters have about 4.2 bits of entropy per character, English 3.
 MIN_ENTROPY_BITS, MIN_ENTROPY_CHARS = 3.7, 24
 MIN_HEX_CHARS = 32
-# Capitals, other letters and digits alternate at random in a key. In a key, 62 of 100 pairs of
-# neighbouring characters differ in kind; in a CamelCase name, fewer than 30 do.
+# In a key, capitals, other letters and digits alternate at random: 62 of 100 pairs of neighbouring
+# characters differ in kind. In a CamelCase name, fewer than 30 do.
 MIN_CHANGES = 0.35
-# Runs of four or more lower-case letters make up a tenth of a key, but most of a CamelCase name.
+# Runs of at least four lower-case letters make up a tenth of a key, but most of a CamelCase name.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if the value after `lead` (name and separator) is prose, code or a stand-in."""
+    """Return True if the value after `lead` (name, separator) is prose, code or a placeholder."""
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
         return True
     if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
     if value[0] == "/" and not looks_random(value):
-        return True  # the path of a file with a secret
+        return True  # the path of a file that contains a secret
     name, sign = parted(lead)
     if plain.isdigit() and name.startswith("token"):
         return True  # a count of tokens: `tokens: 1200000`
     parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # a name like `token_type`
+    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # such as `token_type`
     if is_about and not (looks_random(value) or is_hex(value)):
         return True
     if sign in ("to", "|"):
@@ -77,7 +77,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """Return True for a psql variable, a cmdlet, a mail address, or a name like `db-secrets`."""
+    """Return True for a psql variable, a cmdlet, an email address, or a name like `db-secrets`."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -99,7 +99,7 @@ def is_placeholder(value: str) -> bool:
     if form("constant").fullmatch(value):
         return True
     if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
-        return True  # a label in Chinese, Japanese or Korean
+        return True  # a label written in Chinese, Japanese or Korean
     if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
         return True
     is_spelled = not value.isascii() and plain.startswith(_SPELLED)
@@ -114,22 +114,22 @@ def is_placeholder(value: str) -> bool:
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = exact(r"[-_.:|\s]+").split(plain)
     if any(plain[:at] in _SUBSTITUTES and plain[at:] in NAMES for at in range(2, len(plain) - 1)):
-        return True  # two joined words like `proxypass`
+        return True  # two words written as one, like `proxypass`
     if parts[0] in ("your", "my", "insert", "enter", "dein") and NAMES.intersection(parts[1:]):
         return True
-    # Stand-ins like `password` and `token2` are no secrets; a real `password4535` is one.
+    # Placeholders like `password` and `token2` are not secrets; `password4535` may be one.
     pairs = ((part, part.strip("0123456789")) for part in parts if not part.isdigit())
     return all(len(p) - len(b) < 3 and (b in NAMES or b in _SUBSTITUTES) for p, b in pairs)
 
 
 def is_name(value: str) -> bool:
-    """Return True if a value joins words and numbers by separators: `users_v2`, `eu-west-1`."""
+    """Return True if a value is words and numbers with separators: `users_v2`, `eu-west-1`."""
     parts = exact(r"[-_./:,]").split(value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
 def is_style(line: str) -> bool:
-    """Return True if a line is CSS: it has a selector before a brace, a colour, or a length."""
+    """Return True if a line is CSS: it has a selector before a brace, or a colour or length."""
     return bool(form("rule of style").search(line))
 
 
@@ -139,14 +139,14 @@ def is_markup(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """Return True for an SQL statement that contains no value, or a line of a lock file."""
+    """Return True for an SQL statement without values, or for a line of a lock file."""
     return _may_define(line) and bool(form("definition").search(line))
 
 
 def _may_define(line: str) -> bool:
-    """Return False if a line certainly contains no definition, like most prose."""
+    """Return False if a line certainly contains no definition; most prose fails this quick test."""
     if not line.isascii():
-        return True  # regular expressions ignore the case of letters that `lower` leaves unchanged
+        return True  # `lower` leaves some letters unchanged whose case regular expressions ignore
     folded = line.lower()
     words = folded.split()
     if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):
@@ -158,7 +158,7 @@ def _may_define(line: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """Return True if a value is not a key but CamelCase, or words and numbers with separators."""
+    """Return True if a value is CamelCase, or words and numbers with separators, and not a key."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
@@ -171,25 +171,25 @@ def is_words(text: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return True if a value mixes letters with digits or symbols, unlike the words of prose."""
+    """Return True if a value mixes letters with digits or symbols, unlike words of prose."""
     plain = value.strip(".,;:!?*`\"'()")
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False
     digits = sum(c.isdigit() for c in plain)
     if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
         return True
-    # With at most one digit, the kinds of characters change often in a key, rarely in CamelCase.
+    # With at most one digit, the kind of character changes often in a key but rarely in CamelCase.
     kinds = _kinds(plain)
     return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 
 
 def is_hex(value: str) -> bool:
-    """Return True if a value is 32 or more hexadecimal digits, like a hash or a key."""
+    """Return True if a value consists of 32 or more hexadecimal digits, as hashes and keys do."""
     return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
 
 
 def looks_random(value: str) -> bool:
-    """Return True if the mix of characters suggests a key, not a hash, UUID, name or path."""
+    """Return True if a value's mix of characters suggests a key, not a hash, UUID, name or path."""
     plain = "".join(c for c in value if c.isalnum())
     if len(plain) < MIN_ENTROPY_CHARS or _is_example(value):
         return False
@@ -212,7 +212,7 @@ def _changes(kinds: list[str]) -> int:
 
 
 def parted(lead: str) -> tuple[str, str]:
-    """Return the name of the secret, with its case preserved, and the separator after the name."""
+    """Split `lead` into the secret's name, with its case preserved, and the separator after it."""
     bare = lead.rstrip("\"'` \t\\*")
     for sign in ("is", "to"):
         if bare.endswith((" " + sign, "\t" + sign)):
@@ -222,7 +222,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if several words, but not a sentence, follow the `name` of a password."""
+    """Return True if `name` is a password's and `value` has several words, but is no sentence."""
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False
@@ -233,7 +233,7 @@ def is_passphrase(name: str, value: str) -> bool:
 
 
 def is_joined_words(value: str) -> bool:
-    """Return True if a separator joins three words, or two and a number, none common in prose."""
+    """Return True if separators join three words, or two and a number, all rare in prose."""
     sign = next((c for c in value if c in "._-"), " ")
     words = value.rstrip("!?").split(sign)
     if len(words) < 3 or len(set(words)) < len(words):
@@ -248,7 +248,7 @@ def is_joined_words(value: str) -> bool:
 
 
 def says_prose(parts: Sequence[str]) -> bool:
-    """Return True if one of the lower-case words is typical of sentences, like a function word."""
+    """Return True if a lower-case word is typical of sentences, for example a function word."""
     return not _SAYING.isdisjoint(parts)
 
 
@@ -261,7 +261,7 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 
 def _is_code(value: str, follower: str) -> bool:
-    """Return True if the value is an expression of a programming language."""
+    """Return True if the value is an expression in a programming language."""
     value = exact(r"\|\||&&|\?\?").split(value, maxsplit=1)[0]
     if not value:
         return True
@@ -291,7 +291,7 @@ def _names_password(name: str) -> bool:
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:
-    """Return True if the value is a name in a program: `token = Whitespace`, `token: "x-token"`."""
+    """Return True if the value is an identifier: `token = Whitespace`, `token: "x-token"`."""
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in words("name parts"))

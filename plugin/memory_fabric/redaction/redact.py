@@ -1,8 +1,8 @@
-"""Removal of secrets from a text, before any byte of it reaches a disk. Tokens, keys, passwords and
-`<private>` blocks are replaced by a visible `[redacted: kind]`. Each expression takes time linear
+"""Remove secrets from a text before any byte of it reaches a disk. Tokens, keys, passwords and
+`<private>` blocks are replaced with a visible `[redacted: kind]`. Each expression takes time linear
 in the length of the text. Most texts contain no keyword of any rule, so no expression is compiled
-for them. Stored texts may have been redacted by older rules, so they are redacted again before they
-are shown.
+for them. Stored texts are redacted again before they are shown, because older rules may have missed
+a secret.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from memory_fabric.redaction import rules
 from memory_fabric.redaction.rules import exact, form, is_command_line, opened_steps, words
 from memory_fabric.text import each_text, encodable
 
-# The maximum number of passes over a text; a pass that replaces a secret is followed by another.
+# The maximum number of passes over a text; any pass that replaces a secret is followed by another.
 MAX_PASSES = 12
-MAX_LINE_CHARS = 2_000  # on the line of a tag, backticks are searched for within this distance
+MAX_LINE_CHARS = 2_000  # how far backticks are searched for before and after a tag
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
-# The maximum total length of the texts that are cached as free of secrets.
+# The maximum total length of the cached texts.
 MAX_CLEAN_CHARS = 1 << 20
-# The beginning of the markers that replace secrets.
+# The common beginning of all markers for secrets, and the general marker.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
-# The start of an item in a block, and the end of the columns before its text (`recall.render`).
+# The beginning of an item in a block, and the end of the columns before its text (`recall.render`).
 ITEM, COLUMNS_END = "- [", "] "
 
 
 class _Clean(dict[str, None]):
-    """A cache of texts without secrets, because most texts are redacted again when stored."""
+    """A cache of texts found to be free of secrets, because most texts are redacted repeatedly."""
 
     chars = 0
 
     def add(self, text: str) -> None:
-        """Add a text; clear the cache first if its texts together become too long."""
+        """Add a text; first clear the cache if its total length would exceed the limit."""
         self.chars += len(text)
         if self.chars > MAX_CLEAN_CHARS:
             self.clear()
@@ -46,7 +46,7 @@ _CLEAN = _Clean()
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return True if `redact` may change the text; texts that it leaves unchanged are cached."""
+    """Return True if `redact` may change the text. Texts that cannot change are cached."""
     if text in _CLEAN:
         return False
     if opened_steps(text):
@@ -56,7 +56,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return the redacted text; clean texts are cached."""
+    """Return the redacted text; texts free of secrets are cached."""
     if not may_hold_secret(text):
         return text
     clean = redact(text)
@@ -65,7 +65,7 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret replaced by `[redacted: kind]` and all else unchanged."""
+    """Replace every secret in the text with `[redacted: kind]`, and leave all else unchanged."""
     for _ in range(MAX_PASSES):
         before, text = text, _redacted_once(text)
         if text == before:
@@ -74,7 +74,7 @@ def redact(text: str) -> str:
 
 
 def _redacted_once(text: str) -> str:
-    """Return the text after one pass; the new markers may reveal more secrets to the next pass."""
+    """Redact the text in one pass, whose new markers may reveal more secrets to the next pass."""
     opened = opened_steps(text)
     if not opened:
         return text
@@ -95,7 +95,7 @@ def _redacted_once(text: str) -> str:
     }
     harmless: tokens.HarmlessParts | None = None
     before = text
-    placed = ""  # the text after `without_placed`
+    placed = ""  # the last result of `without_placed`
     for at, name in enumerate(rules.STEPS):
         if text is not before:
             before, opened = text, opened_steps(text)
@@ -115,7 +115,7 @@ def _redacted_once(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Return True if nothing worth remembering remains of a text without its secrets."""
+    """Return True if a text contains nothing worth remembering besides its secrets."""
     from memory_fabric.redaction.plain import EVERY_NAME  # imported late: slow to import
 
     cleaned = redact(text)
@@ -123,7 +123,7 @@ def says_only_secrets(text: str) -> bool:
     if around == cleaned:
         return False
     around = around.casefold()
-    for name in EVERY_NAME:  # a particle may follow the name: "パスワードは…です"
+    for name in EVERY_NAME:  # handles names with a particle: "パスワードは…です"
         around = around if name.isascii() else around.replace(name, " ")
     empty = {*words("saying nothing"), *exact("[ _-]").split(" ".join(EVERY_NAME))}
     left = [word for word in exact(r"[^\W_]+").findall(around) if word not in empty]
@@ -131,7 +131,7 @@ def says_only_secrets(text: str) -> bool:
 
 
 def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
-    """Return the JSON value with all its strings redacted, including the keys of objects."""
+    """Redact all strings in a JSON value, including the keys of objects."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
@@ -156,7 +156,7 @@ def redacted(value: Any, clean: Callable[[str], str] = without_secrets) -> Any:
 def redacted_object(
     value: Mapping[str, Any], clean: Callable[[str], str] = without_secrets
 ) -> dict[str, Any]:
-    """Return the JSON object with all strings redacted, also by what their keys say."""
+    """Redact all strings in a JSON object; a key that names a secret makes its value a secret."""
     return {clean(str(key)): _field(str(key), part, clean) for key, part in value.items()}
 
 
@@ -178,27 +178,27 @@ def _names_secret(key: str) -> bool:
 
 
 def block_without_secrets(block: str) -> str:
-    """Return a block of context for the model with its texts redacted. Each item is one line. The
-    columns before an item's text (ids and dates) are written by this plugin and left unchanged:
-    next to them, many a plain word would look like the name of a secret.
+    """Redact the texts in a block of context for the model. Each item is one line. The columns
+    before an item's text (IDs and dates) are left unchanged: this plugin wrote them, and many a
+    plain word next to them would look like the name of a secret.
     """
-    parts: list[tuple[str, str]] = []  # each entry: the columns of an item, or "", and its text
+    parts: list[tuple[str, str]] = []  # (columns of an item or "", text) for each entry
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
             parts.append((columns + ending, text))
         elif parts and not parts[-1][0]:
-            parts[-1] = ("", parts[-1][1] + "\n" + line)  # a text of several lines is one entry
+            parts[-1] = ("", parts[-1][1] + "\n" + line)  # other consecutive lines form one entry
         else:
             parts.append(("", line))
-    # Most blocks contain no secret, so the texts of a block are first checked together.
+    # Most blocks contain no secret, so first check all texts of the block together.
     if not may_hold_secret("\n".join([text for _, text in parts])):
         return block
     return "\n".join(columns + without_secrets(text) for columns, text in parts)
 
 
 def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
-    """Return the JSON value without secrets; `known` caches the redacted form of each text."""
+    """Redact all texts in a JSON value; `known` caches the redacted form of each text."""
 
     def clean(text: str) -> str:
         if text not in known:
@@ -215,7 +215,7 @@ def _without_private(text: str) -> str:
     last_end = max((t.start() for t in tags if t.group()[1] == "/"), default=0)
     for tag in tags:
         if tag.start() > last_end and form("private named").match(text, max(0, tag.start() - 1)):
-            continue  # a single tag that is only mentioned in prose
+            continue  # prose that only mentions a tag
         if not tag.group().startswith("</"):
             if not depth:
                 parts += [text[kept_from : tag.start()], "[redacted: private]"]
@@ -227,7 +227,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a tag in backticks, unless these enclose a pair of tags with a text."""
+    """Return True for a tag in backticks, unless they enclose two tags with a text between them."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -247,11 +247,11 @@ def _without_seeds(text: str) -> str:
 
 
 def _may_hold_seeds(folded: str) -> bool:
-    """Return True if the text has enough consecutive words to be the seed phrase of a wallet."""
+    """Return True if the text has enough consecutive words for the seed phrase of a wallet."""
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # a list number leaves no word
+        for part in bare.split(",") if bare else ():  # empty for a list number
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0
@@ -261,7 +261,7 @@ def _may_hold_seeds(folded: str) -> bool:
 
 
 def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of twelve or more consecutive words of which none is common in prose."""
+    """Yield the spans of twelve or more consecutive words, none of them common in prose."""
     start = end = count = 0
     for word in exact(r"[^\s\"'`()\[\]:.;]+").finditer(text):
         bare = word.group().strip(",")

@@ -1,7 +1,7 @@
-"""The rules of redaction, and the search for keywords; every match of a rule contains a keyword.
-`rules.txt`, `public_rules.txt` and `words.txt` contain all expressions and word lists. Texts have
-few different words, so the keywords found in each word are cached: prose needs one look-up for each
-word, and no expression is compiled for it.
+"""The rules of redaction, and the search for their keywords: every match of a rule contains a
+keyword. All expressions and word lists are in `rules.txt`, `public_rules.txt` and `words.txt`.
+Texts repeat the same words, so the keywords found in each word are cached: prose needs one look-up
+per word, and no expression is compiled for it.
 """
 
 import os
@@ -13,17 +13,17 @@ from typing import NamedTuple
 from memory_fabric.text import CLOSE_FENCE, runs
 
 FILES = ("rules.txt", "public_rules.txt", "words.txt")
-BLANK = "\u2423"  # the character that represents a blank in the keywords and names of the files
+BLANK = "\u2423"  # represents a blank in the files' keywords and names
 ANY = "*"  # the keyword of a rule that may match any text
 
 
 class Rule(NamedTuple):
-    """A line of a section. Its expression matches only texts with one of the keywords."""
+    """A rule: one line of a section. Its expression matches only texts with one of its keywords."""
 
     keywords: tuple[str, ...]
-    note: str  # what a command must contain, an issuer's names, or a harmless word's least length
+    note: str  # a command's required text, an issuer's names, or a harmless word's minimum length
     section: str
-    end: str  # from which the expression is built when a keyword was found
+    end: str  # the source of the expression, which is built when a keyword is found
 
     @property
     def source(self) -> str:
@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """Return the whole expression, with its part that matches the text before the value."""
+        """Return the complete expression, including what precedes the value."""
         return _expression_of(self)
 
 
@@ -59,7 +59,7 @@ class Table:
                 self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
 
     def opened_by(self, text: str) -> list[Rule]:
-        """Return the rules that have one of their keywords in the text."""
+        """Return the rules of which at least one keyword occurs in the text."""
         keywords = [keyword for keyword in self.places if keyword in text]
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
@@ -80,12 +80,12 @@ def _lines(section: str) -> list[str]:
 
 @cache
 def _named(section: str, sign: str) -> dict[str, str]:
-    """Map the name in each line of a section to the text behind the sign."""
+    """Map the name in each line of a section to the text after `sign`."""
     return {name: text for name, _, text in (line.partition(sign) for line in _lines(section))}
 
 
 def _defined(text: str) -> str:
-    """Replace the placeholders <<NAME>> in an expression by the parts for which they stand."""
+    """Replace the placeholders <<NAME>> in an expression with the parts that they stand for."""
     for name, part in _named("parts", " = ").items() if "<<" in text else ():
         text = text.replace(f"<<{name}>>", part)
     return text
@@ -114,7 +114,7 @@ def table(section: str) -> Table:
 
 @cache
 def expression(name: str) -> str:
-    """Return the expression with this name; `<words: x>` in it matches any word of that list."""
+    """Return the expression with this name; `<words: x>` in it matches any word in section x."""
     text = _defined(_named("expressions", "\t")[name])
     for section in re.findall(r"<words: ([a-z ]+)>", text):
         text = text.replace(f"<words: {section}>", "|".join(map(re.escape, words(section))))
@@ -123,7 +123,7 @@ def expression(name: str) -> str:
 
 @cache
 def exact(text: str) -> re.Pattern[str]:
-    """Compile an expression on first use: most texts need few of the hundreds of expressions."""
+    """Compile an expression on first use, because most texts need few of the expressions."""
     return re.compile(text)
 
 
@@ -133,12 +133,12 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# Minimum lengths in published token formats: of the token, of a part that mixes letters and digits,
-# and of a run of letters only or digits only that may also belong to a token.
+# Minimum lengths in published token formats: of a token, of a part that mixes letters and digits,
+# and of a run of only letters or only digits that may also belong to a token.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
-# Results for words longer than the second limit are not cached, to limit the size of the cache.
+# The cache's maximum number of words, and the length above which a word is not cached.
 MAX_REMEMBERED_WORDS, MAX_REMEMBERED_CHARS = 1 << 15, 40
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
@@ -147,7 +147,7 @@ ARROWS = frozenset(("->", "=>", "→", "⇒"))
 MESSAGE_ID = "msg_"  # the prefix of message ids in OpenAI's APIs
 _DIGITS = frozenset("0123456789")
 _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
-# Flags (bits) of a word's keywords and characters; LINES and GAPS are flags of a whole text.
+# Flags (bits) for a word's keywords and characters; LINES and GAPS apply to a whole text.
 (
     PRIVATE, KEY_BLOCK, DOUBTFUL, NAME_LIKE, LONG, LONG_DIGIT, ISSUER, ADDRESS, HEADER, BEARER,
     CURL, DASH_B, OPTION, OPTION_NAME, DASH, DASHES, OPTION_SIGN, COMMAND, PROGRAM,
@@ -157,7 +157,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# The masks of each step of `redact`. A step is run if all flags of one of its masks are set.
+# The masks of each step of `redact`. A step runs if all flags of one of its masks are set.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -183,18 +183,18 @@ STEPS: dict[str, tuple[int, ...]] = {
     "seeds": (SEED,),
 }  # fmt: skip
 _OF_STEPS = tuple((1 << at, mask) for at, masks in enumerate(STEPS.values()) for mask in masks)
-# Before these steps, secrets are removed that are recognised only by their position.
+# Before these steps, `without_placed` removes secrets recognised only by their position.
 PLACED = frozenset(("command", "named", "stated"))
 
 
 class _Keywords:
-    """The flags (bits) of whole words, and of parts of words by their first three characters."""
+    """Maps whole words, and parts of words by their first three characters, to flags (bits)."""
 
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, searched for only in a text with the flag of one of their words.
+        # Keywords with blanks, searched for only if the text has the flag of one of their words.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:
@@ -273,7 +273,7 @@ _keywords = cache(_Keywords)
 
 
 def opened_steps(text: str) -> int:
-    """Return a bit mask of the steps of `redact` that may change the text, in STEPS' order."""
+    """Return a bit mask of the `redact` steps that may change the text, in the order of STEPS."""
     bits = 0
     for shown in set(map(_SHOWN.__getitem__, text.split())):
         bits |= shown
@@ -301,12 +301,12 @@ def _steps_of(bits: int) -> int:
 
 
 def _shown_by(word: str) -> int:
-    """Return the flags (bits) of a word's keywords and characters. A word has no white space."""
+    """Return the flags (bits) for a word's keywords and characters; the word has no white space."""
     if word == CLOSE_FENCE:
         return 0  # this plugin's own marker
     keywords = _keywords()
     folded = word.casefold()
-    # A UUID alone requires no step, even as a message id or with an offset in a file.
+    # A UUID by itself is not a secret, even as a message ID or followed by an offset in a file.
     id_, _, offset = word.strip(AROUND).partition(":")
     if is_uuid(id_.removeprefix(MESSAGE_ID)) and (not offset or offset.isdigit()):
         return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)
@@ -328,10 +328,10 @@ def _shown_by(word: str) -> int:
 
 
 def _form_of(word: str, folded: str) -> int:
-    """Return the flags of a word's characters: digits, separators, an address, a random value."""
+    """Return the flags for a word's characters: digits, separators, an address, a random value."""
     plain = word.strip(".,;?")
     if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
-        return _account_in(folded)  # Most words have only letters; no other flag applies to them.
+        return _account_in(folded)  # a plain word; no other flag applies
     bits = SIGN if not SIGNS_BEHIND.isdisjoint(folded) else 0
     if not word.isascii():
         bits |= FOREIGN
@@ -363,7 +363,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the flags for a common account name before a separator, or a leading separator."""
+    """Return the flags for a common account name before a separator, or for a leading separator."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -375,7 +375,7 @@ def _account_in(folded: str) -> int:
 
 
 def _is_like_name(word: str, folded: str) -> bool:
-    """Return True if words and numbers are joined as in no token: `worker-1700000000000`."""
+    """Return True if a word joins words and numbers unlike any token: `worker-1700000000000`."""
     bare = word.rstrip(",;!?.")
     parts = bare.translate(_PARTS_OF_NAME).split()
     is_joined = bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
@@ -388,7 +388,7 @@ def _is_like_name(word: str, folded: str) -> bool:
 
 
 class _Shown(dict[str, int]):
-    """A cache that maps each word to its flags (bits); long words are computed anew each time."""
+    """A cache that maps each word to its flags (bits); long words are recomputed each time."""
 
     def __missing__(self, word: str) -> int:
         bits = _shown_by(word)
@@ -403,7 +403,7 @@ _SHOWN = _Shown()
 
 
 def places_alone(folded: str, name: str) -> Iterator[int]:
-    """Yield the end position of each occurrence of a name that has no Latin letter next to it."""
+    """Yield the end offset of each occurrence of a name that has no Latin letter next to it."""
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
@@ -414,7 +414,7 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
 
 
 def is_option_in(text: str, sign: str) -> bool:
-    """Return True if a word of the text begins with this option: `billing-project` has no `-p`."""
+    """Return True if a word of the text begins with option `sign`; `billing-project` lacks `-p`."""
     at = text.find(sign)
     while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at = text.find(sign, at + 1)
@@ -422,7 +422,7 @@ def is_option_in(text: str, sign: str) -> bool:
 
 
 def is_command_line(value: object) -> bool:
-    """Return True if a JSON value is a list of the words of a command with at least one option."""
+    """Return True if a JSON value is a list of the words of a command, at least one an option."""
     if not isinstance(value, list | tuple) or len(value) < 2:
         return False
     is_line = all(isinstance(word, str) and "\n" not in word for word in value)
@@ -430,7 +430,7 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if a part of a word may be a key: it mixes letters and digits, or is too long."""
+    """Return True if part of a word may be a key: it mixes letters and digits, or is too long."""
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True
     parts = runs(word) if word.isascii() else exact(r"[\W_]+").split(word)
@@ -438,7 +438,7 @@ def is_doubtful(word: str) -> bool:
 
 
 def _mixed_chars(part: str) -> int:
-    """Return the number of characters in a run of letters and digits that may belong to a key."""
+    """Return how many characters of a run of letters and digits may belong to a key."""
     if part.isdigit():
         return len(part) if len(part) >= MIN_DIGITS else 0
     if not part.isalpha() or len(part) >= MIN_LETTERS:
@@ -446,23 +446,23 @@ def _mixed_chars(part: str) -> int:
     if part[1:].islower():
         return 0
     inner = sum(character.isupper() for character in part[1:])
-    # In a CamelCase name at most one letter in four is a capital; in a constant all letters are.
+    # At most one letter in four is a capital in CamelCase names, and all letters are in constants.
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
 
 
 def is_joined(word: str) -> bool:
-    """Return True if a word contains a separator twice, like the words of a passphrase."""
+    """Return True if a word contains the same separator twice, as joined passphrases do."""
     return any(word.count(sign) > 1 for sign in "._-")
 
 
 def is_uuid(word: str) -> bool:
-    """Return True for a UUID in its usual form; a UUID alone is an id, not a secret."""
+    """Return True for a UUID in its usual form: by itself, it is an ID and not a secret."""
     if len(word) != 36 or not word[8] == word[13] == word[18] == word[23] == "-":
         return False
     return word.replace("-", "").isalnum() and set(word) <= set("0123456789abcdefABCDEF-")
 
 
 def _is_label(bare: str) -> bool:
-    """Return True if a word's parts are letters and numbers: `billing-user-95`, `v1.20.3`."""
+    """Return True if a word consists of letter and number parts: `billing-user-95`, `v1.20.3`."""
     parts = exact(r"[-_/.]").sub(" ", bare).split()
     return len(parts) > 1 and all(p.isdigit() or (p.isalpha() and len(p) < 16) for p in parts)

@@ -1,6 +1,6 @@
-"""Detection of secrets in sentences, tables and lists, in many languages, such as a column
-`password`, `Password:` with the value on the next line, "admin / …", "contraseña: …" and
-"パスワードは…です". The search is linear in the length of the text.
+"""Detect secrets in sentences, tables and lists, in many languages, such as "contraseña: …" and
+"パスワードは…です", a column `password`, "admin / …", or `Password:` with the value on the next line. The
+search is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory_fabric.redaction.values import (
 LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# After one of these words, an account name comes first, and then the password.
+# After one of these, an account name comes first and its password second.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -30,7 +30,7 @@ MARK_OF_VALUE = f"{MARK}secret]"
 
 
 def without_stated(text: str) -> str:
-    """Return the text without the secrets in its sentences, tables and lists."""
+    """Redact the secrets in a text's sentences, tables and lists."""
     text = tables.without_inserted(tables.without_columns(text))
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
@@ -78,7 +78,7 @@ def without_stated(text: str) -> str:
 
 
 def _is_in_mark(text: str, place: int) -> bool:
-    """Return True if a position is inside a marker that already replaces a secret."""
+    """Return True if an offset is inside a marker that already replaces a secret."""
     begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
     end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
@@ -102,7 +102,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         previous = token.end()
         is_marked = MARK in f"{token.group()} "
         if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
-            return  # an earlier pass replaced the value; no other follows
+            return  # the value is already redacted, and is the only one
         linked = "=" if any(link in between for link in "是为為は：＝이가는은が") else linked
         begin, core = stripped(token.group())
         sign = form("sign behind").match(token.group()) if not linked else None
@@ -141,9 +141,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in tables.ABOUT and not linked and not words:
             return
         if folded in NAMES and tables.kind_of(folded) == kind:
-            return  # the second name is searched for separately
+            return  # the search finds the second name separately
         if not core:
-            continue  # only a quotation mark
+            continue  # just a quotation mark
         lead = region[: token.start() + begin]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         quoted = quoted or (lead[-1:] == "(" and not words) or lead[-2:] in ("« ", "«\u00a0")
@@ -205,7 +205,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
 
 
 def _end_of_quoted(text: str, at: int, end: int) -> int:
-    """Return the end of the quotation around the name that ends at `at`; `end` if there is none."""
+    """Return the end of the quotation around a name that ends at `at`, or `end` if not quoted."""
     line = text.rfind("\n", 0, at) + 1
     closing = text.find('"', at, end)
     if at - line > 600 or closing <= at or text.count('"', line, at) % 2 == 0:
@@ -214,7 +214,7 @@ def _end_of_quoted(text: str, at: int, end: int) -> int:
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the span of a value alone on one of the next three lines, also in a code block."""
+    """Yield the span of a value alone on one of the next three lines, even in a code block."""
     for _ in range(3):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -258,7 +258,7 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words that can only be secrets, in the line of a secret's name."""
+    """Yield the spans of words on the line of a secret's name that can only be secrets."""
     start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
     end = text.find("\n", name.end(), name.end() + REACH_CHARS)
     end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end
@@ -273,7 +273,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
-            continue  # the word contains the name of the secret
+            continue  # this word contains the secret's name
         begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
@@ -286,7 +286,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
 
 
 def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
-    """Return True if the word after an account name is its password, not a number or name."""
+    """Return True if the word after an account name is its password, not a number or a name."""
     value = pair.group(1)
     if is_known_form(value) or is_placeholder(value) or is_hex(value.rjust(32, "0")):
         return False
@@ -299,7 +299,7 @@ def _is_of_account(pair: re.Match[str], is_known: bool) -> bool:
 
 
 def _is_pair_ahead(follower: str) -> bool:
-    """Return True if a separator (`/`, `:`, `|`, `,`, `+` or "and") and a word follow."""
+    """Return True if a separator (`/`, `:`, `|`, `,`, `+` or "and") and a word come next."""
     return bool(exact(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S").match(follower)) or bool(
         exact(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S").match(follower)
     )

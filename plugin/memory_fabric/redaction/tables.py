@@ -1,5 +1,5 @@
-"""Search for the names of secrets and their kinds, and for values alone in a line or in a table. A
-table is in Markdown, in CSV, drawn with box characters, or aligned by blanks.
+"""Find names of secrets with their kinds, and values that stand alone on a line or in a table. A
+table may be Markdown, CSV, drawn with box characters, or aligned by blanks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from memory_fabric.redaction.values import is_code, is_known_form, is_mixed, is_
 ABOUT = frozenset(words("about"))
 MAX_LINES, MAX_CHARS, MAX_CELLS = 4, 256, 64
 _SEPARATORS = ("│", "║", "┃", "|", "\t", ";", ",", "  ")
-# The characters of which horizontal lines in tables consist.
+# The characters that horizontal lines in tables consist of.
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
-# The kind of secret for each section of names; a name in two sections has the kind of the last.
+# The kind of secret for each section of names; if a name is in two sections, the last one counts.
 _SECTIONS = {
     "keys": "key", "common keys": "common", "pairs": "pair", "short passwords": "password",
     "passwords": "password", "pins": "pin",
@@ -33,12 +33,12 @@ _BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of secret that a lower-case name means: password, pin, pair, common, key."""
+    """Return the kind of secret for a lower-case name: password, pin, pair, common or key."""
     return _KINDS.get(name, "key")
 
 
 def is_of_issuer(before: str, behind: str) -> bool:
-    """Return True if a word next to `key` is its service: "Stripe key", "key for Scaleway"."""
+    """Return True if a word next to `key` names a service: "Stripe key", "key for Scaleway"."""
     if form("whose").search(before) or form("for whom").match(behind):
         return True
     *_, last = ["", *before.casefold().replace("-", " ").replace("_", " ").split()]
@@ -51,7 +51,7 @@ def _issuers() -> tuple[str, ...]:
 
 
 def is_name(text: str, name: re.Match[str], kind: str) -> bool:
-    """Return True if the matched name of a secret is a whole word, not a part of another word."""
+    """Return True if the matched name of a secret is a whole word and not part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
     has_slash = text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
@@ -100,14 +100,14 @@ def _is_in_address(text: str, start: int) -> bool:
 
 
 def names_in(text: str) -> re.Pattern[str]:
-    """Return an expression that matches the secrets' names in the text, the longest first."""
+    """Return an expression that matches all secrets' names in the text, longest name first."""
     folded = text.casefold()
     names = [re.escape(name) for name in _BY_LENGTH if name in folded]
     return exact("(?i)" + ("|".join(names) or r"(?!)"))
 
 
 def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words after `start` that are alone in their line and look like secrets."""
+    """Yield the spans of words after `start` that are alone on their line and look like secrets."""
     full_lines = hits = 0
     is_asked = text[max(0, start - 4) : start].rstrip().endswith("?")
     for _ in range(3 * MAX_LINES):
@@ -147,7 +147,7 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
 
 
 def is_alone_secret(core: str, kind: str) -> bool:
-    """Return True if a word that is alone in its line is a password or a key."""
+    """Return True if a word that is alone on its line is a password or a key."""
     if "[redacted" in core or is_placeholder(core) or is_known_form(core) or is_code(core, ""):
         return False
     if core.count(",") > 1 or any(c in core for c in "(){}[]<>;|\\"):
@@ -175,7 +175,7 @@ def numbers_of_locks(text: str) -> list[tuple[int, int]]:
 
 
 def without_columns(text: str) -> str:
-    """Return the text without table cells in columns whose heading is the name of a secret."""
+    """Redact the table cells in columns whose heading is the name of a secret."""
     if not _is_table(text.casefold()):
         return text
     lines = text.split("\n")
@@ -184,7 +184,7 @@ def without_columns(text: str) -> str:
     for place, line in enumerate(lines):
         if columns:
             if not line.strip(_RULES):
-                continue  # a line drawn between the heading and the rows
+                continue  # a line drawn between the heading and the first row
             cells = _cells(line, separator)
             if len(cells) == width:
                 lines[place] = _hidden_cells(line, cells, columns)
@@ -197,7 +197,7 @@ def without_columns(text: str) -> str:
         kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
         is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
         is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
-        # A row in the middle of a table is not its head: the line above a head has other columns.
+        # A row is a heading only if the line above it does not have the same number of columns.
         above = lines[place - 1].strip(_RULES) if place else ""
         if is_head and len(_cells(above, separator)) != len(cells):
             columns = {i: kind for i, kind in kinds.items() if kind}
@@ -206,14 +206,14 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if a line with a secret's name has columns and the text has several lines."""
+    """Return True if the text has several lines, and one with a secret's name has columns."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     lines = [line for line in folded.split("\n") if any(name in line for name in names)]
     return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)
 
 
 def without_inserted(text: str) -> str:
-    """Return the text without values that SQL inserts into columns named like secrets."""
+    """Redact the values that SQL statements insert into columns with the name of a secret."""
     if "values" not in text.casefold():
         return text
     spans = []
@@ -228,7 +228,7 @@ def without_inserted(text: str) -> str:
 
 
 def _is_title(cell: str) -> bool:
-    """Return True if a cell has at most four words and no code, like the heading of a column."""
+    """Return True if a cell could be a column heading: at most four words and no code."""
     bare = cell.strip(" \t\r*`\"'_")
     return len(cell) <= 40 and len(bare.split()) <= 4 and not set(bare) & set('=:;{}[]<>@&+\\$,"')
 
@@ -238,7 +238,7 @@ def _column_kind(cell: str) -> str:
     if not bare or len(bare.split()) > 4:
         return ""
     matches = list(names_in(bare).finditer(bare))
-    match = matches[-1] if matches else None  # the last name counts: `login_password`
+    match = matches[-1] if matches else None  # the last name counts, as in `login_password`
     if match is None or bare.endswith((".", ":", "?")):
         return ""
     ending = bare[match.end() :].strip(" _-s").casefold()
@@ -251,8 +251,8 @@ def _column_kind(cell: str) -> str:
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """Return the spans of a line's cells, up to a limit; a CSV cell may be quoted."""
-    if separator == "  ":  # in aligned columns, two or more blanks separate the cells
+    """Return the spans of a line's cells, at most MAX_CELLS; a CSV cell may be quoted."""
+    if separator == "  ":  # columns aligned by two or more blanks between cells
         return [match.span() for match in exact(r"\S+(?: \S+){0,8}").finditer(line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False
     for place, character in enumerate(line):

@@ -1,7 +1,7 @@
-"""Detection of keys and tokens by format: published formats, key blocks, issuers' random values. A
-random word alone is not a secret. It is a secret if it has an issuer's prefix, or if the name of an
-issuer or of a secret precedes it on its line or on the line before. Random-looking parts that are
-public, encrypted or references are taken out before the rules are applied, and put back later.
+"""Detect keys and tokens by their format: published formats, key blocks, issuers' random values. A
+random word is a secret only if it has an issuer's prefix, or if the name of an issuer or of a
+secret precedes it on its line or on the line before. Random-looking parts that are public,
+encrypted or references are taken out before the rules are applied, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ MAX_RUNS = 400  # the maximum number of lines in one private key
 MARK, MARK_OF_KEY = "[redacted: token]", "[redacted: private key]"
 _THINGS, _TELLING = frozenset(words("things")), frozenset(words("telling"))
 _PARTED = "_-.:~+"
-# The range of the private-use characters; each replaces one harmless part of a text.
+# The range of private-use characters that replace harmless parts, one character for each part.
 _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without tokens in known formats, or AWS secrets next to their key ids."""
-    # This project's own rules come first, then the public rule sets.
+    """Redact tokens in known formats, and AWS secrets next to their key IDs."""
+    # Apply this project's own rules first, then the public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= rules.MIN_WORD_CHARS)
     opened = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in opened:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
-            # An AWS secret is next to its key id, often without a name.
+            # An AWS secret is near its key ID, often without a name of its own.
             hidden = form("aws secret").sub(
                 lambda m: "[redacted: secret]" if plain.looks_random(m[2]) else m[0], hidden
             )
@@ -48,7 +48,7 @@ def _hide_token(match: re.Match[str]) -> str:
 
 
 def without_values_of_issuers(text: str) -> str:
-    """Return the text without values that follow an issuer's name and have its format."""
+    """Redact values that follow an issuer's name and have this issuer's format."""
     folded = text.casefold()
     for section in ("beside", "public beside"):
         for rule in table(section).opened_by(folded):
@@ -63,7 +63,7 @@ def _hide_value(match: re.Match[str]) -> str:
 
 
 def without_random(text: str) -> str:
-    """Return the text without random values that are assigned to a name or belong to an issuer."""
+    """Redact random values that are assigned to a name or belong to an issuer."""
     text = form("assignment").sub(_hide_random, text) if "=" in text or ":" in text else text
     return without(text, random_words(text), MARK)
 
@@ -94,7 +94,7 @@ def decodes_to_text(value: str) -> bool:
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
-    """Return True if letters and digits of a value alternate as in no word and no identifier."""
+    """Return True if a value's letters and digits alternate as in no word or identifier."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
     letters = "".join(c for c in core if c.isalnum())
@@ -114,7 +114,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True if a value is an issuer's prefix for secrets (not for ids) and a random tail."""
+    """Return True if a value is an issuer's prefix for secrets (not for IDs) and a random tail."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -152,7 +152,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        # A value that joins words and numbers is not random, but one of its words may name a key.
+        # Words and numbers with separators are not random, but a word among them may name a key.
         is_short_name = len(core) < plain.MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
@@ -172,7 +172,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
 
 
 def without_keys(text: str) -> str:
-    """Return the text without private keys, even if it contains only the start or end of a key."""
+    """Redact private keys, even if the text contains only the beginning or the end of a key."""
     text = form("key block").sub(MARK_OF_KEY, text)
     parts: list[str] = []
     at = 0
@@ -187,7 +187,7 @@ def without_keys(text: str) -> str:
                 break
             runs.append(run)
             place = run.end()
-        # The last line of a key may be shorter than the others.
+        # The last line of a key may be shorter than its other lines.
         last = form("key last").match(text, place) if runs else None
         for run in (*runs, *((last,) if last is not None else ())):
             parts += [text[at : run.start(1)], MARK_OF_KEY]
@@ -203,17 +203,17 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 
 class HarmlessParts:
-    """A text whose harmless parts are temporarily replaced, each by one private-use character."""
+    """A text whose harmless parts are each temporarily replaced with one private-use character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._waves: list[dict[int, str]] = []
         self._next = _FIRST_PLACE
-        # In a text that itself contains private-use characters, nothing is replaced.
+        # Nothing is replaced in a text that already contains private-use characters.
         self._is_possible = text.isascii() or ord(max(text)) < _FIRST_PLACE
 
     def hold_always(self) -> str:
-        """Replace parts whose format shows that they are public or encrypted; return the text."""
+        """Replace parts whose format shows that they are public or encrypted; return the result."""
         folded = self.text.casefold()
         longest = max(map(len, folded.split()), default=0)
         for rule in table("harmless").opened_by(folded):
@@ -222,7 +222,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """Replace ids and checksums, which are recognised by their names, and return the text."""
+        """Replace IDs and checksums, recognised by their names, in a text; return the result."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text
@@ -246,7 +246,7 @@ class HarmlessParts:
             self._waves.append(wave)
 
     def put_back(self, text: str) -> str:
-        """Return the text with the harmless parts restored."""
+        """Restore the harmless parts in a text; return the result."""
         for wave in reversed(self._waves):
             text = text.translate(wave)
         return text

@@ -1,4 +1,4 @@
-"""Tests of a word near a secret's name, which may also be prose, code, a version or a file."""
+"""Test whether a word near a secret's name is the secret, or prose, code, a version or a file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
-# In a value without symbols, at most this share of the characters may belong to words.
+# The maximum share of a value's characters that may belong to words, if it has no symbols.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Copulas ("the password is wrong"), and endings of participles and adjectives: after a copula, a
+# Copulas ("the password is wrong"), and endings of participles and adjectives. After a copula, a
 # word with such an ending is not a password. For English and German, `_SUFFIXES` is used instead.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
@@ -25,7 +25,7 @@ _QUOTES = "\"'`„“”«»「」『』‘’*_"
 
 
 def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
-    """Return the text with each span replaced by the marker."""
+    """Replace each span of the text with the marker."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
@@ -36,7 +36,7 @@ def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
 
 
 def is_telling(core: str) -> bool:
-    """Return True if a value has symbols, or its letters and digits alternate, as in secrets."""
+    """Return True if a value has symbols, or alternating letters and digits, as secrets have."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
@@ -77,7 +77,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
-        # A pin is close to its name ("pin 481516"); years and amounts are farther away.
+        # A PIN is close to its name ("pin 481516"); years and amounts are farther away.
         is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
         is_near = bool(linked or not words or is_last)
         return 4 <= len(core) <= 20 and is_near and not _counts(follower)
@@ -91,7 +91,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False
     has_capitals = core[:-1].isalpha() and sum(map(str.isupper, core)) > 1
     if core[-1] in "!?" and has_capitals and is_identifier(core[:-1]):
-        return False  # a type name
+        return False  # the name of a type
     is_symbolic = linked and sum(c in SYMBOLS for c in core) > 1
     if form("other assignment").match(core) and not is_symbolic:
         return False
@@ -117,7 +117,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
 
 
 def is_phrase(phrase: re.Match[str], region: str) -> bool:
-    """Return True if the matched words end a sentence and are a passphrase, not prose."""
+    """Return True if the matched words end a sentence and are a passphrase rather than prose."""
     behind = region[phrase.end() :].strip(" .!\"'`*)»“”’」』")
     ends = not behind or "-" in phrase.group() or not behind[0].isascii() or not behind[0].isalnum()
     ends = ends or len(behind.split()[0]) < 4
@@ -125,13 +125,13 @@ def is_phrase(phrase: re.Match[str], region: str) -> bool:
 
 
 def is_words_of_phrase(phrase: str) -> bool:
-    """Return True if the words of a possible passphrase include no function words of prose."""
+    """Return True if a possible passphrase contains none of the function words of prose."""
     words = exact(r"[ -]").split(phrase)
     return not plain.says_prose(words) and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if a plain word is a password because a link such as "is" precedes the word."""
+    """Return True if a plain word is a password, because a link such as "is" comes before it."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
@@ -167,7 +167,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """Return True if a word has symbols, or letters and digits in one part (not `users_2024`)."""
+    """Return True if a word has symbols, or has letters and digits in a part (not `users_2024`)."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -191,7 +191,7 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Return True if the text after a number begins with a unit: characters, days, attempts."""
+    """Return True if a number is followed by a unit: characters, days, attempts."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)
@@ -214,7 +214,7 @@ def is_code(core: str, follower: str) -> bool:
     ).search(core):
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
-        return True  # a reference or a pointer to a type
+        return True  # a reference to a type, or a pointer to one
     return bool(form("names or call").fullmatch(core.rstrip("!"))) and not is_joined_words(core)
 
 
@@ -224,7 +224,7 @@ def is_known_form(core: str) -> bool:
 
 
 def stripped(token: str, start: int = 0) -> tuple[int, str]:
-    """Return the offset and the text of a word without quotes, brackets and punctuation."""
+    """Strip quotes, brackets and punctuation from a word; return its new offset and text."""
     begin, end = start, len(token)
     while begin < end and token[begin] in "\"'`*„“”«»‘’([{,;:<_":
         begin += 1
