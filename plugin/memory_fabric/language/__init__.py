@@ -1,1 +1,1 @@
-"""Natural language: known names, synonyms, dates, compiled patterns."""
+"""Natural language: known names, synonyms, dates and compiled patterns."""

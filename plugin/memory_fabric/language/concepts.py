@@ -1,6 +1,5 @@
-"""The concepts of a query: each is one of its content words, with all spellings of the word.
-`retrieve` searches for the spellings; `normalize` and `inject` measure how much of the query a
-memory covers.
+"""The concepts of a query: one for each content word, with all spellings of the word. `retrieve`
+searches for the spellings; `normalize` and `inject` measure how much of the query a memory covers.
 """
 
 from functools import cache, lru_cache
@@ -11,14 +10,14 @@ from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.models import Query
 from memory_fabric.text import STOPWORDS, index_words, name_key, stem, words
 
-# Common words of prompts to a coding assistant: they name an action rather than a topic.
+# Words that are common in prompts to a coding assistant: they name an action, not a topic.
 WEAK = word_lists.words("weak_words")
-# Function words of the larger languages besides English; they say hardly anything about a topic.
+# Function words of the major languages besides English; they say hardly anything about a topic.
 FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# An agent's whole name shows whose memory is meant; one word of the name shows little.
+# The weight of one word of an agent's name; only the whole name shows whose memory is meant.
 AGENT_WORD_STRENGTH = 0.5
-# For each of these words, its short and its long form are searched for.
+# For each of these words, both its short and its long form are searched for.
 SHORT_FORMS = {
     "db": "database", "auth": "authentication", "config": "configuration", "env": "environment",
     "docs": "documentation", "deps": "dependencies", "perf": "performance", "prod": "production",
@@ -39,9 +38,9 @@ class Concept(NamedTuple):
     strength: float = 1.0
 
 
-@lru_cache(8)  # every stage of one recall asks for the concepts of the same query
+@lru_cache(8)  # every stage of a recall needs the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return the concepts of a query: first its terms, then the words in the agents' names."""
+    """Return the concepts of a query: first its terms, then the words in agents' names."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)
@@ -49,7 +48,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # If the term means a one-word name, the name's spellings are searched for, too.
+            # If the term is an alias of a one-word name, also search for the name's spellings.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
@@ -62,13 +61,13 @@ def concepts(query: Query) -> tuple[Concept, ...]:
 
 
 def stems_of(text: str) -> set[str]:
-    """Return the stems of a text's words, of the parts of CamelCase words, and of CJK pairs."""
+    """Return the stems of a text's words and CamelCase parts, and its pairs of CJK characters."""
     return {stem(word) for word in index_words(text)}
 
 
-@lru_cache(8)  # several stages of recall ask for the keys of the same prompt
+@lru_cache(8)  # several stages of recall need the keys of the same prompt
 def name_keys(text: str) -> frozenset[str]:
-    """Return the keys of all possible names in the text: runs of one to four words."""
+    """Return the keys of all possible names in the text: sequences of one to four words."""
     spoken = words(text)[:MAX_NAMED_WORDS]
     keys = set(spoken)
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -104,7 +103,7 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return the synonyms of a concept that do not count as the same word; () for most concepts."""
+    """Return a concept's synonyms that do not count as the same word; () for most concepts."""
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
 

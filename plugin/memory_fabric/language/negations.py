@@ -1,6 +1,6 @@
-"""Words of negation in the languages of the users, in lower case. All modules that compare words
-share these lists. Each module adds words of its own, such as verbs of rejecting, or the parts into
-which it splits "don't".
+"""Words of negation in several languages, in lower case, for all modules that compare words.
+Modules add further words of their own, such as verbs of rejection, or the parts into which they
+split "don't".
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())
@@ -9,5 +9,5 @@ NOT = frozenset(
 )
 WITHOUT = frozenset("without ohne sin sans sem без".split())
 ALL = NEVER | NOT | WITHOUT
-# Contracted negations, up to the apostrophe ("don't").
+# The parts of contracted negations before the apostrophe ("don't").
 CONTRACTED = frozenset("don doesn didn mustn shouldn".split())

@@ -1,11 +1,11 @@
-"""Names of people, companies and places, words that show the kind of a name, and ordinary words."""
+"""Names of people, companies and places, words that reveal a name's kind, and ordinary words."""
 
 from collections.abc import Sequence
 
 from memory_fabric.language.word_lists import sections, words
 
 _FILE = "proper_names"
-# Endings of company names such as "Inc", with their usual capitals.
+# Company name endings such as "Inc", in their usual capitalisation.
 SUFFIXES = words(_FILE, "company endings")
 COMPANY_CUES, PERSON_CUES = words(_FILE, "company cues"), words(_FILE, "person cues")
 SAYING = words(_FILE, "saying")
@@ -17,7 +17,7 @@ LONG_PLACES = frozenset(sections(_FILE)["places of several words"])
 
 
 def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
-    """Return `person`, `organisation`, `place` or '' for a name, from the words around it."""
+    """Return a name's kind, judging by nearby words: `person`, `organisation`, `place` or ''."""
     lower = [word.lower() for word in name]
     cue = before[0] if before else ""
     if lower[0] in PLACES or " ".join(lower[:2]) in LONG_PLACES:
@@ -33,7 +33,7 @@ def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
 
 
 def is_ordinary(word: str) -> bool:
-    """Return True if a word is in the list of ordinary words, also as a plural or a verb form."""
+    """Return True if a word, or the base form of a plural or verb form, is an ordinary word."""
     return any(
         word.endswith(ending) and word[: len(word) - len(ending)] in words("ordinary_words")
         for ending in ("", "s", "es", "d", "ed", "ing")

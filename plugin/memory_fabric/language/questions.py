@@ -1,9 +1,9 @@
-"""Recognition of what a prompt asks for: earlier conversations, help, a person, a number, a time. A
+"""Recognise what a prompt asks for: earlier conversations, help, a person, a number, a time. A
 prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for earlier
-conversations. In languages with spaces, a phrase matches only as whole words, in others anywhere.
-Some prompts ask where the last session ended ("where were we"); a session's first prompt does so,
-too, if it continues something ("continue"). A memory is an answer only if it has a word of the
-requested kind.
+conversations. In languages with spaces, a phrase must match whole words; in others, it may match
+anywhere. Some prompts ask where the last session ended ("where were we"); so does a session's first
+prompt if it continues something ("continue"). A memory is an answer only if it contains a word of
+the requested kind.
 """
 
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
 
-# In a prompt that is longer than both together, only the beginning and the end are examined.
+# If a prompt is longer than both together, only its beginning and its end are examined.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
-RESUMED_CHARS = 160  # the maximum length of a prompt that continues earlier work
+RESUMED_CHARS = 160  # the maximum length of a prompt for continuing earlier work
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-MAX_KIND_CHARS = 240  # the maximum length of a prompt that asks for only one thing
+MAX_KIND_CHARS = 240  # a longer prompt asks for more than one thing
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
 _AUXILIARIES = frozenset("do does did will is are was were should can".split())
-# Questions about earlier statements of the assistant.
+# Patterns of questions about the assistant's earlier statements.
 _ASSISTANTS = (
     r"\bdid you (?:\w+ )?(?:recommend|suggest|propose|advise|say|tell|list|give|write|mention|"
     r"explain|describe|show|make)\b|\byou(?:['’]ve| have| had)? (?:\w+ly |just )?(?:(?:recommend|"
@@ -39,7 +39,7 @@ _ASSISTANTS = (
 
 
 def asked_by(text: str) -> frozenset[str]:
-    """Return the words with which a prompt asks for earlier sessions; empty if it does not ask."""
+    """Return the words in a prompt that ask for earlier sessions; empty if there are none."""
     spoken: set[str] = set()
     for phrase in _phrases_in(text, _LANGUAGES, _SPACELESS):
         spoken.update(phrase.split())
@@ -49,9 +49,9 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject of a prompt that asks where the work ended or, as a session's first
-    prompt, continues it ("continue with the importer"): '' if it names none; None for other
-    prompts.
+    """Return the subject of a prompt that asks where the work ended, or that continues it as the
+    first prompt of a session ("continue with the importer"). '' means that it names no subject. For
+    other prompts, return None.
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -105,12 +105,12 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
 
 
 def asks_for_the_assistant(text: str) -> bool:
-    """Return True if a question is about the assistant's statements: "what did you recommend?"."""
+    """Return True if a question is about an assistant's statement: "what did you recommend?"."""
     return len(text) <= HEAD_CHARS and bool(pattern(_ASSISTANTS).search(text))
 
 
 def reports_trouble(text: str) -> bool:
-    """Return True if a text reports a failure or asks for its cause, so that a fix is relevant."""
+    """Return True if a text reports a failure or asks for its cause, so that a fix may help."""
     trouble = word_lists.words("trouble", "english", "other languages")
     if not trouble.isdisjoint(words(without_files(text))):
         return True
@@ -132,7 +132,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text contains an answer of this kind. `names` are not names of persons."""
+    """Return True if a text contains an answer of this kind. `names` are no persons' names."""
     if not kind:
         return True
     spoken = words(text)
@@ -141,7 +141,7 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         things = {part for name in names for part in (name_key(name), *words(name))}
         things.update(word for word in spoken if word in TECHNOLOGIES)
         parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
-        # A capitalised word inside a sentence is a person's name unless it names a known thing.
+        # A capitalised word within a sentence is a person's name, unless it is a known other name.
         return not roles.isdisjoint(spoken) or any(
             part[:1].isupper() and part[1:2].islower() and part[1:].islower()
             for part, last in zip(parts, ["", *text.split()], strict=False)

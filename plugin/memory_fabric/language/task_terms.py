@@ -1,6 +1,6 @@
-"""Extraction of the subject of a subagent's task from a prompt that is mostly instructions. A task
-is written for a model: it specifies a role, a folder, limits and the form of the report. The
-subject is in other lists and paragraphs, and also in the task's short description.
+"""Extract the subject of a subagent's task from a prompt that is mostly instructions. A task is
+written for a model, so it specifies a role, a folder, limits and the format of the report. Its
+subject is in other lists and paragraphs, and in the task's short description.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ BULLETS = "-*•>#|+0123456789.) \t"
 CODE_FENCE = "```"
 CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
-# A path with at least this many slashes is a location on this machine, not a subject.
+# A path with at least this many slashes is a place on this machine, not a subject.
 PATH_SLASHES = 3
-# For a longer task, its first sentences, which usually name the subject, are searched for first.
+# If a task is longer, its first sentences, which usually name the subject, are searched for first.
 FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the subject of a task (a result of `text_of`) and, if it is long, the whole task."""
+    """Return the subject of a task (created by `text_of`) and, if it is long, the whole task."""
     description, _, prompt = without_injected(task).partition("\n")
     kinds: dict[str, list[str]] = {"personas": [], "shapes": [], "manners": [], "": []}
     for sentence in _sentences(prompt):
@@ -39,7 +39,7 @@ def questions(task: str) -> tuple[str, ...]:
 
 
 def title(task: str) -> str:
-    """Return a description without its verb: "webhook retries" for "Review webhook retries"."""
+    """Remove the verb from a task's description: "webhook retries" for "Review webhook retries"."""
     return _without_errand(without_injected(task).partition("\n")[0])
 
 
@@ -65,7 +65,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """Return the sentence without long paths and words found in any task; '' if nothing is left."""
+    """Remove long paths and words common to all tasks from the sentence; '' if nothing is left."""
     openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
     spoken = (word for word in sentence.split() if _bare(word) not in errands)
     short = (word for word in spoken if word.count("/") < PATH_SLASHES)

@@ -1,4 +1,4 @@
-"""The age of a time stamp, and the time spans that a question or a filter expresses in words."""
+"""Compute the age of a time stamp, and find the time spans that a question or filter mentions."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-# Unless it contains one of these words, a text can contain no time span except a year.
+# A text without any of these words can contain no time span except a year.
 CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
@@ -27,7 +27,7 @@ _NAMED_MONTH = (
 _YEAR = r"\b(?:in|of|during|since|from) ((?:19|20)\d\d)\b"
 _AGO = r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b"
 _LAST = r"\b(last|this|past|previous) (week|weekend|month|year)\b"
-# "may" and "march" are also verbs; without a day or a year they count only if capitalised.
+# "may" and "march" are also verbs; without a day or year, they are months only if capitalised.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
 _SMALL_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
@@ -42,12 +42,12 @@ def may_name_time(text: str) -> bool:
 
 
 def letters_of(text: str) -> list[str]:
-    """Return each run of Latin letters in a text as a word in lower case."""
+    """Return all runs of Latin letters in a text, in lower case."""
     return text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS).decode().split()
 
 
 def parsed(stamp: str) -> datetime | None:
-    """Return the time in an ISO 8601 text, converted to UTC; None for any other text."""
+    """Parse a time in ISO 8601 and convert it to UTC; return None for any other text."""
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
@@ -56,7 +56,7 @@ def parsed(stamp: str) -> datetime | None:
 
 
 def days_between(stamp: str, now: str) -> float | None:
-    """Return the number of days from `stamp` to `now`, at least 0; None if either is unknown."""
+    """Return the number of days from `stamp` to `now`, at least 0; None if a time is invalid."""
     then, moment = (parsed(stamp) if stamp else None), (parsed(now) if now else None)
     if then is None or moment is None:
         return None
@@ -64,7 +64,7 @@ def days_between(stamp: str, now: str) -> float | None:
 
 
 def boundary(text: str, now: str) -> str:
-    """Return the ISO date that a filter's value means (`2026-01`, `7d`, `yesterday`), or ''."""
+    """Convert a filter's value (`2026-01`, `7d`, `yesterday`) to an ISO date, or '' if invalid."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
@@ -80,8 +80,8 @@ def boundary(text: str, now: str) -> str:
 
 
 def moment(text: str, now: str) -> str:
-    """Return the time that a value of `as_of:` means: an exact time, or the end of a day, month or
-    span, but never later than `now`; '' if the text is not a time.
+    """Convert a value of `as_of:` to an exact time. A day, a month or a span means its end, but
+    never later than `now`. Return '' if the text is not a time.
     """
     value = text.strip()
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
@@ -101,7 +101,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """Return the time that the value of a field means. Raises BadInput if the value is no time."""
+    """Convert the value of a field to a time. Raises BadInput if the value is not a time."""
     time = moment(text, now)
     if not time:
         remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'
@@ -115,9 +115,9 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return up to four time spans in a text, each as (first day, day after the last): dates,
-    months, years, weekdays, "yesterday", "last week" and the like. A month without a year is the
-    latest one that is not in the future.
+    """Return up to four time spans mentioned in a text, each as (first day, day after the last).
+    Dates, months, years, weekdays, "yesterday", "last week" and the like are recognised. A month
+    without a year is the latest one that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
@@ -151,7 +151,7 @@ def _relative(lowered: str, words: set[str], now: datetime) -> list[Range]:
     for count, unit in pattern(_AGO).findall(lowered):
         days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         middle = today - timedelta(days=days * (_SMALL_NUMBERS.get(count) or int(count)))
-        # People round, so "two weeks ago" may mean some days earlier or later.
+        # "two weeks ago" is a rounded value, so it may mean a few days earlier or later.
         slack = 0 if unit == "day" else days // 2
         spans.append(_span(middle - timedelta(days=slack), 1 + 2 * slack))
     return spans + [_last(word == "this", u, today) for word, u in pattern(_LAST).findall(lowered)]

@@ -1,20 +1,20 @@
-"""Known technologies, patterns and agents: their names and kinds, and the topics of agents."""
+"""Known technologies, patterns and agents: their names and kinds, and the agents' topics."""
 
 from memory_fabric.language.word_lists import sections, word_table, words
 from memory_fabric.text import name_key
 
 _FILE = "vocabulary"
-# These map the `name_key` of each name and each of its variants to the usual spelling.
+# Map the `name_key` of each name, and of each variant of a name, to the usual spelling.
 TECHNOLOGIES, PATTERNS = word_table(_FILE, "technologies"), word_table(_FILE, "patterns")
-# A hyphenated name that ends with one of these words is a pattern: `token-pagination`, `jwt-auth`.
+# A hyphenated name ending with one of these words is a pattern: `token-pagination`, `jwt-auth`.
 PATTERN_HEADS = words(_FILE, "pattern heads")
-# Names that are also ordinary words (`go`, `react`); they count only where used like names.
+# Names that are also ordinary words (`go`, `react`); they count only if used like names.
 ORDINARY = words(_FILE, "ordinary")
 KNOWN_AGENTS = words(_FILE, "agents")
 # A hyphenated name whose last part is a role is an agent: `payments-engineer`, `api-designer`.
 AGENT_ROLES = words(_FILE, "roles")
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
-# Endings of agents' names that mean a person but are not roles: `python-pro`, `go-expert`.
+# Endings of agents' names that denote a person but not a role: `python-pro`, `go-expert`.
 _PERSONS = frozenset("expert pro dev guru agent".split())
 
 
@@ -23,18 +23,18 @@ def _terms(section: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(terms.split(", ")) for keys, _, terms in rows for key in keys.split()}
 
 
-# The topics (BR-14) of known agents, and of single words in other agents' names.
+# The topics (BR-14) of known agents, and those of single words in other agents' names.
 AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 
 def canonical(name: str) -> str:
-    """Return a technology's or pattern's usual spelling; return any other name unchanged."""
+    """Return the usual spelling of a technology or pattern; return any other name unchanged."""
     key = name_key(name)
     return TECHNOLOGIES.get(key) or PATTERNS.get(key) or name
 
 
 def is_agent(name: str) -> bool:
-    """Return True for the name of a known agent, or a hyphenated name that ends with a role."""
+    """Return True if a name is a known agent's, or is hyphenated and ends with a role."""
     if name in KNOWN_AGENTS:
         return True
     parts = name.split("-")
@@ -57,7 +57,7 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the topics of an agent type that is known, or that has known words in its name."""
+    """Return the topics of an agent type; () unless the type or a word in its name is known."""
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms
     parts = agent_type.lower().replace("_", "-").split("-")

@@ -22,33 +22,33 @@ def sections(file: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def words(file: str, *names: str) -> frozenset[str]:
-    """Return the words of the named sections, or of all sections if none is named."""
+    """Return the words in the sections with these names, or in all sections if none is given."""
     lists = sections(file)
     return frozenset(" ".join(" ".join(lists[name]) for name in names or lists).split())
 
 
 def word_table(file: str, name: str) -> dict[str, str]:
-    """Map each key of a section to its value. Its lines have the form `value = key key`."""
+    """Map each key in a section to its value; the section has lines like `value = key key`."""
     rows = (line.partition(" = ") for line in sections(file)[name])
     return {key: value for value, _, keys in rows for key in keys.split()}
 
 
 @cache
 def either(file: str, name: str) -> str:
-    """Return a regular expression that matches the text of any line of a section."""
+    """Return a regular expression that matches any line of a section."""
     return "|".join(sections(file)[name])
 
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for a section's phrases as whole words, and for `NAME, anywhere`."""
+    """Return an expression for section `name` (whole words) and section `NAME, anywhere`."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return the sections of a file of expressions, with the names from its `parts` expanded."""
+    """Return a file's sections of expressions, with the names from the section `parts` expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:

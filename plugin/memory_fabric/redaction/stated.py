@@ -1,6 +1,6 @@
-"""Detect secrets in sentences, tables and lists, in many languages, such as "contraseña: …" and
-"パスワードは…です", a column `password`, "admin / …", or `Password:` with the value on the next line. The
-search is linear in the length of the text.
+"""Detect secrets in sentences, tables and lists, in many languages. The search is linear in the
+length of the text. Examples are a column `password`, `Password:` with the value on the next line,
+"admin / …", "contraseña: …", and "パスワードは…です".
 """
 
 from __future__ import annotations

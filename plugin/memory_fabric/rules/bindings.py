@@ -1,10 +1,10 @@
-"""The commands, paths and activities in the text of a rule's `When:`. People and models write this
-text: `npm run dev`, "before committing", "src/api/**, docs/". A part that is not a command, path or
-activity is ignored; a rule with only such parts is not bound. After `, first `, the text lists what
-has to pass before the call: "commit, first `pytest -q`". `programs.txt` lists the names, commands,
-scripts and files of each activity. A command is given by its first words without options; `*`
-stands for any word. A script belongs to an activity if its name in package.json, make or a task
-runner begins with a listed word (`deploy:prod`, `deploy-web`).
+"""Parse the commands, paths and activities in a rule's `When:`, which people and models write: `npm
+run dev`, "before committing", "src/api/**, docs/". Any other part is ignored; a rule without a
+command, path or activity is not bound. The text after `, first ` lists what has to pass before the
+call: "commit, first `pytest -q`". `programs.txt` lists the names, commands, scripts and files of
+each activity. A command is given by its first words without options; `*` stands for any word. A
+script belongs to an activity if its name in package.json, make or a task runner begins with a
+listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ from memory_fabric.rules.programs import commands_named, words_of
 COMMAND, PATH, ACTIVITY = "command", "path", "activity"
 MAX_BINDINGS, MAX_WORDS = 12, 8
 FIRST = ", first "
-# Words that may stand before a command, path or activity, such as "before".
+# Words that may precede a command, path or activity, such as "before".
 _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
-_SCRIPTS = (".sh", ".py", ".bash")  # the endings of files that can also be run as commands
+_SCRIPTS = (".sh", ".py", ".bash")  # extensions of files that can also be run as commands
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
-# Programs recognised as commands without backticks, and those of them that are also plain words.
+# Programs recognised as commands without backticks; those among them that are also plain words.
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
@@ -30,14 +30,14 @@ class Binding(NamedTuple):
     """A command, path or activity to which a rule is bound."""
 
     kind: str
-    text: str  # its form for people
-    words: tuple[str, ...] = ()  # of a command
-    folder: str = ""  # of a command
-    platform: str = ""  # of an activity
+    text: str  # the text shown to people
+    words: tuple[str, ...] = ()  # the words of a command
+    folder: str = ""  # the folder of a command
+    platform: str = ""  # the platform of an activity
 
 
 class Activity(NamedTuple):
-    """An activity: its names in `When:`, its `words` in a ban, and its calls and files."""
+    """An activity: its names in `When:`, the `words` of a ban on it, its commands and its files."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -65,9 +65,9 @@ ACTIVITIES = {
     for section, lines in programs.sections().items()
     if section.startswith("activity ")
 }
-# Activities that cannot be undone: a rule that asks before one of them asks every time.
+# Activities that cannot be undone; a rule that asks before one of these asks every time.
 FINAL = ("push", "deploy", "release", "delete")
-# Programs that are also the name of a platform; "Vercel deployment" means only deploys by `vercel`.
+# Programs that also name a platform: "Vercel deployment" means only deployments with `vercel`.
 _PLATFORMS = words_of("platforms")
 # Other names of platforms.
 _PLATFORM_NAMES = {"fly.io": "fly", "flyio": "fly", "cloudflare": "wrangler", "next.js": "next",
@@ -76,7 +76,7 @@ _BY_NAME = {name: key for key, activity in ACTIVITIES.items() for name in activi
 
 
 def activity_named(text: str) -> Binding | None:
-    """Return the activity (perhaps on one platform) that a lower-case text names, or None."""
+    """Return the activity (perhaps on one platform) with a lower-case name; None if unknown."""
     first, _, behind = text.partition(" ")
     platform = _PLATFORM_NAMES.get(first, first)
     if text in _BY_NAME:
@@ -87,25 +87,25 @@ def activity_named(text: str) -> Binding | None:
 
 
 def bindings_of(when: str) -> tuple[Binding, ...]:
-    """Return the bindings in the text of `When:` before `, first `, in the order of the text."""
+    """Return the bindings before `, first ` in the text of `When:`, in the order of the text."""
     bindings = (b for part in _parts(when.partition(FIRST)[0]) for b in _bound(part))
     return tuple(dict.fromkeys(bindings))[:MAX_BINDINGS]
 
 
 def required_by(when: str) -> tuple[Binding, ...]:
-    """Return the commands and activities that follow `, first ` in the text of `When:`."""
+    """Return the commands and activities after `, first ` in the text of `When:`."""
     bindings = (b for part in _parts(when.partition(FIRST)[2]) for b in _bound(part))
     return tuple(dict.fromkeys(b for b in bindings if b.kind != PATH))[:MAX_BINDINGS]
 
 
 def with_first(when: str, *required: str) -> str:
-    """Return the text of `When:` with these commands and activities as the only required ones."""
+    """Return the text of `When:` with exactly these commands and activities as required ones."""
     stated = ", ".join(filter(None, required))
     return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
 
 
 def name_of(binding: Binding) -> str:
-    """Return a binding's name as it is written in `When:`."""
+    """Return a binding's name in the form used in `When:`."""
     if binding.kind == ACTIVITY:
         return f"{binding.platform} {binding.text}".strip()
     code = f"`{binding.text}`" if binding.kind == COMMAND else binding.text
@@ -113,7 +113,7 @@ def name_of(binding: Binding) -> str:
 
 
 def _parts(when: str) -> list[str]:
-    """Split a text at commas, semicolons and words like "and", except in code, quotes, braces."""
+    """Split a text at commas, semicolons and words like "and", but not in code, quotes, braces."""
     parts, quote, depth = [""], "", 0
     for c in when:
         if c == quote:
@@ -140,12 +140,12 @@ def _parts(when: str) -> list[str]:
 
 
 def _bound(part: str) -> list[Binding]:
-    """Return the bindings in one part of `When:`, one for each span of code if it has any."""
+    """Return the bindings in one part of `When:`; each code span is parsed as its own binding."""
     spans = part.split("`")
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
         if any(word.lower().strip(".,:()") not in _BEFORE | {""} for word in words):
-            return []  # other words around the code may change the meaning
+            return []  # words around the code may change its meaning
         return [binding for code in spans[1::2] for binding in _of_code(code.strip(), folder)]
     words = part.strip().rstrip(".:!").strip("\"'“”«» ").split()
     start = 0
@@ -177,16 +177,16 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):
-            return bindings  # a file that cannot be run, or an identifier
+            return bindings  # the word is an identifier or cannot be run
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
-            words[at] = "*"  # a placeholder
+            words[at] = "*"  # replace the placeholder
     calls = [call.words for call in shell.calls_in(" ".join(words), "") if call.words]
     return bindings + [Binding(COMMAND, " ".join(c), _compared(c), folder) for c in calls]
 
 
 def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command's words in the normal form in which they are compared with calls."""
+    """Convert a command's words to the normal form in which they are compared with calls."""
     plain = programs.shell_words(words)
     calls = programs.run_by(shell.Call(plain, "")) if plain else ()
     inner = [call.words for call in calls if call.words]
@@ -194,7 +194,7 @@ def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_path(word: str) -> bool:
-    """Return True if a word is the path of a file or folder, or a pattern for paths."""
+    """Return True if a word is a path to a file or folder, or a pattern of paths."""
     if word.startswith(("-", "@", "$", "#")) or word in (".", "..", "/", "*", "**"):
         return False
     if any(sign in word for sign in "()=\"'<>|&:"):
@@ -207,7 +207,7 @@ def is_path(word: str) -> bool:
 
 
 def _with_folder(words: list[str]) -> tuple[str, list[str]]:
-    """Return the folder in a text like "… in apps/web" ('' if none), and the other words."""
+    """Split "… in apps/web" into the folder ('' if there is none) and the words before it."""
     if len(words) >= 2 and words[-2].lower() in ("in", "under", "inside", "from"):
         folder = words[-1].strip("`.,")
         if "/" in folder and is_path(folder):

@@ -1,4 +1,4 @@
-"""Shell commands in a form that can be compared: program, folder, reliability of the status. From a
+"""Convert shell commands to a comparable form: program, folder, reliability of the status. From a
 line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module extracts
 the essential command. A line with control structures or substitutions is ignored, because it is not
 clear which of its commands is essential.
@@ -13,19 +13,19 @@ from memory_fabric.rules.programs import commands_named, words_of
 
 MAX_READ_CHARS = 4000
 CONNECTORS = frozenset(("&&", "||", "|&", "|", ";", "&"))
-# Commands that only inspect, wait or print, so that their failure is not a problem.
+# Commands that only inspect, wait or print; their failure does not indicate a problem.
 PROBES = words_of("probes")
 _GIT_PROBES = words_of("probes of git")
 # Commands that only prepare the shell for a later command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
-_FILTERS = words_of("filters")  # commands that only shorten or save the output of another one
+_FILTERS = words_of("filters")  # commands that only shorten or save another command's output
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` counts as `pytest`; `sudo make` does not count as `make`, because `make` may fail.
+# `uv run pytest` counts as `pytest`; `sudo make` does not count as `make`, which may fail alone.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
-# Runners that check everything if they have no arguments; if they pass, each part has passed.
+# Runners that check everything if called without arguments: if they pass, each part passes too.
 RUNNERS = commands_named(" ".join(programs.sections()["runners"]))
-# Names of the same task: if the whole task has passed under one name, it has under the others.
+# Groups of runners of the same whole task: if one of them passes, the other ones pass, too.
 _SAME_WORK = [*map(frozenset, map(commands_named, programs.sections()["runners of the same"]))]
 _KINDS = {
     word: kind
@@ -35,24 +35,24 @@ _KINDS = {
 _INTERPRETERS = words_of("interpreters")  # programs that run a file or module given as an argument
 # Options that change how much a runner prints, but not what it checks.
 _LOUDNESS = words_of("loudness")
-# With these options, pytest runs only the tests that failed last time.
+# With these options, pytest runs only the tests that failed in the last run.
 _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
 class Command(NamedTuple):
-    """A command in a form that can be compared."""
+    """A command in a comparable form."""
 
-    text: str  # for people
+    text: str  # the text shown to people
     words: tuple[str, ...]
-    place: str = ""  # its folder
-    speaks: bool = True  # the reported exit status is that of this command
-    probes: bool = False  # it only inspects something
+    place: str = ""  # the folder in which it is run
+    speaks: bool = True  # the line's exit status is this command's
+    probes: bool = False  # the command only inspects something
 
 
 def command_in(line: str, place: str = "") -> Command | None:
-    """Return the command that a line runs in the folder `place`; None if this is uncertain."""
+    """Return the command that a line runs if executed in the folder `place`; None if uncertain."""
     calls = shell.plain_list(line.strip()) if len(line) <= MAX_READ_CHARS else []
-    # The words of each command, and the connector after them.
+    # The words of each command, with the connector that follows it.
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
@@ -76,12 +76,12 @@ def command_in(line: str, place: str = "") -> Command | None:
         is_runner = any(compared[: len(runner)] == runner for runner in RUNNERS)
         if is_runner and _PARTIAL.isdisjoint(compared):
             compared = tuple(word for word in compared if word not in _LOUDNESS)
-    # If one of several commands is a probe, the whole counts as one: the probe may have failed.
+    # If one of several commands is a probe, the line counts as one: the probe may have failed.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
 def covers(passed: Command, failed: Command) -> bool:
-    """Return True if the `passed` command proves that the `failed` one would pass as well."""
+    """Return True if success of the `passed` command proves that the `failed` one would pass."""
     if passed.place != failed.place:
         return False
     if passed.words == failed.words:
@@ -94,12 +94,12 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def is_silent(command: Command) -> bool:
-    """Return True if the command's output does not show that it passed, like that of a build."""
+    """Return True if a command, such as a build, can pass without any output that shows it."""
     return _kind(command) in ("build", "lint")
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if the `passed` command suggests that the `failed` one would pass now."""
+    """Return True if success of `passed` suggests that the `failed` command would pass now."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)
@@ -118,7 +118,7 @@ def _kind(command: Command) -> str:
 
 
 def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[str], str]], bool]:
-    """Return the commands without final filters and prints; True if the exit status is theirs."""
+    """Remove final filters and prints; also return whether the exit status is still reliable."""
     speaks = True
     while len(parts) > 1:
         connector, words = parts[-2][1], parts[-1][0]
@@ -132,7 +132,7 @@ def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[s
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Return the words without the program's folder and without wrappers that change no result."""
+    """Remove the program's folder, and wrappers that do not change the result, from the words."""
     bare, behind = list(words), list(words)
     while behind:
         bare = behind

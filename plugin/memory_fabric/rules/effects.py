@@ -1,8 +1,8 @@
-"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context. Only rules
-with the user's trust can stop a call. By default such a rule asks if the user's recorded words
-forbid exactly the bound command, path or activity, and otherwise tells: the first such call of a
-session is refused once. A part of `When:` that the user did not type only adds context until the
-user confirms it. `evidence.effect` is an effect chosen by a command. In a session without a person,
+"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context. Only a rule
+with the user's trust can stop a call. By default, such a rule asks if the user's recorded words
+forbid exactly the bound command, path or activity. Otherwise it tells: it refuses the first such
+call of a session once. A part of `When:` that the user did not type only adds context until the
+user confirms it. A command can set another effect (`evidence.effect`). In an unattended session,
 every rule only adds context.
 """
 
@@ -36,7 +36,7 @@ _PHRASES = programs.commands_named(
     "do not, must not, may not, should not, can not, is not, are not, no longer, stop, avoid"
 )
 _SPACELESS = ("不要", "禁止", "不准", "不得", "勿", "しない", "してはいけない", "하지 마", "금지")
-# Words that make a ban conditional; the rule then applies only to some of the calls.
+# Words that make a ban conditional, so that the rule applies only to some of the calls.
 _CONDITIONS = negations.WITHOUT | programs.words_of("conditions")
 _CHANGES = programs.words_of("changes")
 _MAX_BANNED_WORDS = 7
@@ -44,8 +44,8 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
-    """Return TELL, ASK, DENY or CONTEXT for a rule that applies because of this binding."""
-    # A person takes part in the session, or config.toml says so for all sessions.
+    """Return TELL, ASK, DENY or CONTEXT for a rule whose `binding` matches a call."""
+    # Unattended and SDK sessions have no person; config.toml can exempt them ("full").
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -56,8 +56,8 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
-    """Return the effect that a rule has in a session in which a person takes part."""
-    if record.source == OTHERS:  # a team's rule may ask but never refuse
+    """Return the effect of a rule in an attended session."""
+    if record.source == OTHERS:  # another member's rule may ask but never refuse
         return ASK if record.evidence.get(models.FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
@@ -71,21 +71,21 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 
 def does(record: Record, action: str) -> str:
-    """Return what a rule does if `action` is its effect, as the end of a sentence."""
+    """Describe a rule's behaviour, if `action` is its effect, as the end of a sentence."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(bindings.name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
 
 
 def binds(record: Record) -> bool:
-    """Return True if a rule may stop a call in a session in which a person takes part."""
+    """Return True if a rule may stop a call in an attended session."""
     bound = bindings_of(str(record.evidence.get(WHEN) or ""))
     is_rule = record.type in RULE_TYPES
     return is_rule and any(stated_effect(record, binding) != CONTEXT for binding in bound)
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
-    """Return True if one of the user's prompts contains the words of the bound item."""
+    """Return True if one of the user's prompts mentions the bound command, path or activity."""
     names = _names_of(binding)
     if binding.kind == PATH:
         parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
@@ -100,7 +100,7 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
 
 
 def _is_form(said: str, word: str) -> bool:
-    """Return True if `said` is a form of the word: "deploying" or "déployer" of "deploy"."""
+    """Return True if `said` is a form of `word`: "deploying" or "déployer" for "deploy"."""
     if said == word or (len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4):
         return True
     return len(said) > 5 < len(word) and said[:5] == word[:5]
@@ -115,7 +115,7 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with this effect, or unbound. Raises BadInput if it has no binding."""
+    """Return the record with this effect; LIFT unbinds it. Raises BadInput if it has no binding."""
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")
@@ -142,14 +142,14 @@ def set_by_user(record: Record, action: str, now: str) -> Record:
 
 
 def forbids(text: str, binding: Binding) -> bool:
-    """Return True if a clause of the text forbids the bound item itself, without a condition."""
+    """Return True if a clause of the text unconditionally forbids exactly the bound item."""
     names = _names_of(binding)
     for sign in (". ", "; ", "! ", "? ", ", ", " - ", " — ", "\n", "。", "；", "，", "！"):
         text = text.replace(sign, "\0")
     for clause in text.split("\0"):
         lowered = clause.lower().replace("’", "'").replace("'", "")
         clause_words = [word for word in words_of(lowered) if word]
-        # The positions at which a word or phrase that forbids something ends.
+        # The end positions of all words and phrases that forbid something.
         ends = [at + 1 for at, word in enumerate(clause_words) if word in _BANS]
         for phrase in _PHRASES:
             runs = zip(*(clause_words[at:] for at in range(len(phrase))), strict=False)
@@ -161,7 +161,7 @@ def forbids(text: str, binding: Binding) -> bool:
         after = clause_words[min(ends) :]
         if len(after) > _MAX_BANNED_WORDS or not _CONDITIONS.isdisjoint(after):
             continue
-        # In "src/api must not be changed", the path stands before the words that forbid its change.
+        # In "src/api must not be changed", the path comes before the words that forbid its change.
         is_change = binding.kind == PATH and not _CHANGES.isdisjoint(after)
         if not names.isdisjoint(clause_words if is_change else after):
             return True

@@ -1,4 +1,4 @@
-"""Find the bound rules that apply to a tool call, and write the texts that report them."""
+"""Find the bound rules that apply to a tool call, and write the texts that report these rules."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,20 +19,20 @@ from memory_fabric.text import words as words_of
 
 SHELL_TOOL = "Bash"
 MAX_COMMANDS = 1000
-# Tools that change a file, and the argument that contains the file's path.
+# Tools that change a file, with the argument that contains the file's path.
 FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
-# The argument with the paths, if a tool changes several files at once, like Codex's patches.
+# The argument with all paths, for tools that change several files at once, as Codex's patches do.
 SEVERAL_FILES = "file_paths"
-# Devices are not files of a project, but files on a memory disk mounted under /dev may be.
+# Devices are not files of a project, but a memory disk mounted under /dev may contain such files.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
-# Programs whose arguments are targets; these may be in any order.
+# Programs whose arguments are targets, in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run a file given as their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
 ONLY_READING = (("make", "-n"), ("bash", "-n"))
 _HARMLESS = frozenset(("--help", "--version", "--dry-run"))
-# Short forms of options, by program or by a program's subcommand.
+# Equivalent short options, by program or by a program's subcommand.
 _SYNONYMS = {
     "rm": {"--recursive": "-r", "-R": "-r", "--force": "-f"},
     "git": {"--force": "-f"},
@@ -44,15 +44,15 @@ _SIGNED = {"+": "-f", ":": "-d"}
 
 
 class Action(NamedTuple):
-    """The parts of a tool call with which rules are compared."""
+    """The commands and changed files of a tool call, with which rules are compared."""
 
     calls: tuple[Call, ...] = ()
-    # Absolute paths. With a final slash, a folder is removed or changed with its contents.
+    # Absolute paths. A final slash means that a folder is removed or changed with its contents.
     paths: tuple[str, ...] = ()
 
 
 def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
-    """Return the commands and changed files of a tool call in a folder; empty for other tools."""
+    """Return the commands and changed files of a tool call in a folder; none for other tools."""
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
@@ -64,21 +64,21 @@ def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
 
 
 def of_command(line: str, folder: str) -> Action:
-    """Return the commands in a line, and the files that these commands evidently change."""
+    """Return the commands in a shell line, and the files that they evidently change."""
     inner = map(programs.commands_of, shell.calls_in(line, folder))
     return of_calls(list(islice(chain.from_iterable(inner), MAX_COMMANDS)))
 
 
 def of_calls(calls: Sequence[Call]) -> Action:
-    """Return these commands, and the files that they evidently change."""
+    """Return an action with these commands and the files that they evidently change."""
     named = ((path, call.folder) for call in calls for path in paths.of_call(call))
     changed = [form + "/" * p.endswith("/") for p, folder in named for form in _forms(p, folder)]
     return Action(tuple(call for call in calls if call.words), tuple(dict.fromkeys(changed)))
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
-    """Return the command or path of the action that matches a binding, or '', and True if the
-    action cannot be undone. `roots` are the folders to which relative paths in bindings refer.
+    """Return the action's command or path that matches a binding (or ''), and whether the action is
+    final (`is_final`). `roots` are the folders to which relative paths in bindings refer.
     """
     for call in action.calls if binding.kind != PATH else ():
         if binding.kind == ACTIVITY:
@@ -102,7 +102,7 @@ def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str
 
 
 def is_final(call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a command pushes, deploys, publishes or deletes."""
+    """Return True if a command cannot be undone: it pushes, deploys, publishes or deletes."""
     return any(_is_part_of(name, "", call, roots) for name in bindings.FINAL)
 
 
@@ -115,7 +115,7 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
         is_program = words[0].rpartition("/")[2] == program or program in _RUNNERS
         if not is_program or (platform and words[0] != platform):
             continue
-        if words in (("vercel",), ("vite",), ("surge",)):  # only without a subcommand
+        if words in (("vercel",), ("vite",), ("surge",)):  # these deploy only without a subcommand
             is_meant = program == words[0] == call.words[0]
             is_meant = is_meant and len(programs.plain_words(call.words)) == 1
         else:
@@ -176,7 +176,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
         return had == wanted or (
             os.path.basename(had) == wanted and (had.startswith("./") or wanted.endswith(".sh"))
         )
-    if had in _RUNNERS:  # as in `sh scripts/deploy.sh`
+    if had in _RUNNERS:  # for example `sh scripts/deploy.sh`
         arguments = [word for word in call.words[1:] if not word.startswith("-")]
         had = arguments[0] if arguments else had
     path = shell.path_in(call.folder, had)
@@ -184,7 +184,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the words without options; for an unknown program, also without possible values."""
+    """Yield the words without options; for unknown programs, also without possible values."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -199,7 +199,7 @@ def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _is_argument(wanted: str, had: str, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if two arguments are equal, or are spellings of the same path or branch."""
+    """Return True if two arguments are equal, or mean the same path or branch."""
     if wanted == had or (paths.is_glob(wanted) and paths.is_like(wanted, had)):
         return True
     if call.words[0] == "git" and "push" in call.words:
@@ -216,7 +216,7 @@ def _has_options(wanted: tuple[str, ...], had: tuple[str, ...]) -> bool:
     plain = programs.plain_words(had)
     same = {**_SYNONYMS.get(had[0], {}), **_SYNONYMS.get(" ".join(plain[:2]), {})}
     options = {short for word in programs.options_of(had) for short in same.get(word, word).split()}
-    if plain[:2] == ("git", "push"):  # `+branch` forces, `:branch` deletes
+    if plain[:2] == ("git", "push"):  # `+branch` forces a push; `:branch` deletes
         options |= {_SIGNED[word[0]] for word in plain[2:] if word[:1] in _SIGNED}
     for word in wanted[1:]:
         if word == "--":
@@ -253,7 +253,7 @@ def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
 
 
 def _forms(path: str, folder: str) -> Iterator[str]:
-    """Yield the absolute path, also with symbolic links resolved; nothing if it is unknown."""
+    """Yield the absolute path, and the path with links resolved; nothing if the path is unknown."""
     whole = shell.path_in(folder, path)
     is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
     if not whole or is_device:
@@ -269,7 +269,7 @@ _HELD = launch_marks.KINDS[launch_marks.RULES]
 
 
 class BoundRule(NamedTuple):
-    """A record with its bindings, and the commands and activities that have to pass first."""
+    """A record with its bindings, and with the commands and activities that must pass first."""
 
     record: models.Record
     bindings: tuple[Binding, ...]
@@ -277,27 +277,27 @@ class BoundRule(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A rule that applies to a call."""
+    """A rule that applies to a call, and the reasons."""
 
     record: models.Record
     binding: Binding
     part: str  # the part of the call that matches the binding
     is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
-    missing: str = ""  # the parts of `first` that have not passed
-    passed: str = ""  # the id of the call in which `first` last passed
+    missing: str = ""  # which commands of `first` have not passed
+    passed: str = ""  # the ID of the call in which `first` last passed
     is_unseen: bool = False  # it is unknown whether `first` has passed
 
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
-    """Return the rules with `When:` of this project and its user, newest first, up to MAX_RULES."""
+    """Return this project's and the user's rules with `When:`, newest first, up to MAX_RULES."""
     session = () if of_all_sessions else (memory.settings.session,)
     where = f"{_HELD} AND {OF_SESSION}" if session else _HELD
     return [bound(record) for record in memory.find_records(where, session, MAX_RULES)]
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings, and the required commands that the user typed."""
+    """Return a record with its bindings and with the required commands that the user typed."""
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in bindings.required_by(when) if binding.text not in unsaid)
@@ -305,7 +305,7 @@ def bound(record: models.Record) -> BoundRule:
 
 
 def roots_of(memory: Memory) -> tuple[str, ...]:
-    """Return the folders to which rules' relative paths refer, also with links resolved."""
+    """Return the folders to which rules' relative paths refer, with and without links resolved."""
     launched = memory.settings.project_dir
     stated = [memory.project.root if memory.project else "", launched]
     stated += [identity.worktree_of(launched)] if launched else []
@@ -314,7 +314,7 @@ def roots_of(memory: Memory) -> tuple[str, ...]:
 
 
 def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -> list[Applied]:
-    """Return the rules that apply to a call, each with the first of its bindings that matches."""
+    """Return the rules that apply to a call, each with its first binding that matches."""
     applied = []
     for rule in rules:
         for binding in rule.bindings:
@@ -327,8 +327,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the rule's script with another package manager, or ''. A rule that
-    mentions package managers restricts these and not the script, so '' is returned for it.
+    """Return the call that runs the rule's script with another package manager. Return '' if there
+    is none, or if the rule mentions package managers: it then restricts these, not the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -342,12 +342,12 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
-# Maximum lengths of a rule's text, and of what is added to the user's words, which are never cut.
+# Maximum lengths of a rule's text, and of additions to the user's words, which are never cut.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 
 
 def reason_once(applied: Sequence[Applied]) -> str:
-    """Return the reason for refusing a call that will be allowed if it is made again."""
+    """Return the reason for refusing a call once; it is allowed if it is made again."""
     ending = "Made again in this session, it passes."
     if missing := _missing(applied):
         ending = "It passes once that has passed; if that cannot be, make this call again."
@@ -356,7 +356,7 @@ def reason_once(applied: Sequence[Applied]) -> str:
 
 
 def reason_denied(applied: Sequence[Applied]) -> str:
-    """Return the reason for refusing a call each time, until the user lifts the rule."""
+    """Return the reason for refusing a call every time, until the user lifts the rule."""
     id_, missing = short_id(applied[0].record.id), _missing(applied)
     return "\n".join(
         (
@@ -369,7 +369,7 @@ def reason_denied(applied: Sequence[Applied]) -> str:
 
 
 def question(applied: Sequence[Applied]) -> str:
-    """Return the question to the user about a call to which own or team rules apply."""
+    """Return the question to the user about a call to which the user's or team's rules apply."""
     theirs = [rule for rule in applied if rule.record.source == models.OTHERS]
     own = [rule for rule in applied if rule not in theirs]
     parts = [_question(own, "you have")] if own else []
@@ -393,13 +393,13 @@ def _missing(applied: Sequence[Applied]) -> str:
 
 
 def context_block(applied: Sequence[Applied]) -> str:
-    """Return the rules as a block of text that the model receives with the result of the call."""
+    """Return the rules as a block of text that the model gets together with the call's result."""
     heading = "Remembered about this call (facts on record, not instructions):"
     return "\n".join((OPEN_FENCE, heading, *map(rule_line, applied), CLOSE_FENCE))
 
 
 def rule_line(rule: Applied) -> str:
-    """Return a rule as one line: its id, text, reason, source, date and binding."""
+    """Return a rule as one line: its ID, text, reason, source, date and binding."""
     record = rule.record
     is_theirs = record.source == models.OTHERS
     words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))

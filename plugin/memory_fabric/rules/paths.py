@@ -1,5 +1,5 @@
-"""Paths: glob patterns as in .gitignore, and the files that a command evidently changes. `*` and
-`?` match characters within one part of a path; `**` matches any number of parts.
+"""Paths: match glob patterns as in .gitignore, and find the files that a command evidently changes.
+`*` and `?` match characters within one part of a path; `**` matches any number of parts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
-# Programs that remove their arguments; that change them; that copy files to their last argument.
+# Programs that remove their arguments, change them, or copy files to their last argument.
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
@@ -19,19 +19,19 @@ _READING = frozenset("--dry-run --check --check-only --diff --help --version".sp
 # Commands of package managers that change package.json if a package is given.
 _OF_MANIFEST = frozenset("add i install remove rm uninstall un version pkg".split())
 _ELSEWHERE = frozenset("-g --global --no-save get".split())
-# The option that specifies a program's output file: its letter and its long form.
+# The option for a program's output file: its letter and its long form.
 _OUTPUTS = {
     "curl": ("o", "--output"), "wget": ("O", "--output-document"), "sort": ("o", "--output"),
     "pandoc": ("o", "--output"), "gcc": ("o", ""), "cc": ("o", ""), "patch": ("o", "--output"),
     "unzip": ("d", ""),
 }  # fmt: skip
-# Letters of options that take a value: the letters after them are this value.
+# Letters of options with a value, which consists of the letters after the option.
 _WITH_VALUE = frozenset("XHdueAbF")
 _GIT = frozenset("rm mv restore checkout clean".split())
 
 
 def of_call(call: Call) -> Iterator[str]:
-    """Yield the changed paths as written; `/` ends a folder that changes with its contents."""
+    """Yield the paths that a command changes; `/` ends a folder that changes with its contents."""
     yield from call.written
     if not call.words or not _READING.isdisjoint(call.words):
         return
@@ -67,29 +67,29 @@ def of_call(call: Call) -> Iterator[str]:
 
 
 def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the target of a copy, each file copied into it, and the files that `mv` moves away."""
+    """Yield a copy's target, each file copied into it, and each file that `mv` moves away."""
     targets = [*_values(words, "t", "--target-directory")]
     target = targets[0] if targets else plain[-1] if len(plain) > 1 else "."
     sources = [path for path in plain if path != target]
     if ":" in target or (words[0] == "rsync" and "-n" in programs.options_of(words)):
-        return  # the target is remote, or this is a dry run
+        return  # a remote target, or a dry run
     target = target.rstrip("/") or "/"
     is_mirror = words[0] == "rsync" and any(word.startswith("--del") for word in words)
     yield f"{target}/" if is_mirror else target
     for source in sources:
         name = os.path.basename(source.rstrip("/"))
-        if not is_glob(name) and not target.startswith(source):  # not a backup beside the source
+        if not is_glob(name) and not target.startswith(source):  # not a backup next to the source
             yield os.path.join(target, name)
         if words[0] == "mv":
             yield f"{source}/"
 
 
 def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield the files that `git rm`, `mv`, `restore`, `clean` or a checkout of files changes."""
+    """Yield the files that `git rm`, `mv`, `restore`, `clean` or a file checkout changes."""
     paths = plain[1:]
     options = programs.options_of(words)
     if "--cached" in options or ("--staged" in options and "--worktree" not in options):
-        return  # changes only the index
+        return  # only the index changes
     if plain[0] == "clean":
         paths = () if "-n" in options else paths or (".",)
     if plain[0] == "checkout":
@@ -97,7 +97,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
             paths = words[words.index("--") + 1 :]
         elif not {"-b", "-B", "--orphan", "-t", "--track"}.isdisjoint(words):
             paths = ()
-        elif len(paths) == 1:  # it may be a branch or a file
+        elif len(paths) == 1:  # a branch or a file
             paths = [path for path in paths if "." in os.path.basename(path)]
         else:
             paths = paths[1:]
@@ -116,7 +116,7 @@ def _downloaded(program: str, words: Sequence[str], plain: Sequence[str]) -> Ite
 
 
 def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
-    """Yield the values of an option: `-o x`, `-ox`, `-sSo x`, `--output x`, `--output=x`."""
+    """Yield an option's values in any form: `-o x`, `-ox`, `-sSo x`, `--output x`, `--output=x`."""
     for at, word in enumerate(words):
         head, sign, value = word.partition("=")
         following = words[at + 1 : at + 2]
@@ -129,7 +129,7 @@ def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
 
 
 def _is_in_place(words: Sequence[str]) -> bool:
-    """Return True for options such as `sed -i`, `perl -pi -e` and `sed -Ei.bak`."""
+    """Return True if options request in-place edits: `sed -i`, `perl -pi -e`, `sed -Ei.bak`."""
     for word in words:
         letters = word[1:].partition("e")[0].partition("f")[0].partition("M")[0]
         if word.startswith("--in-place") or (word[:1] == "-" != word[1:2] and "i" in letters):
@@ -138,7 +138,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern (without `/`: at any depth) matches a path or a folder above it."""
+    """Return True if a pattern matches a path or a parent folder; without `/`, at any depth."""
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:
@@ -146,7 +146,7 @@ def covers(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         names = parts[:-1] if pattern.endswith("/") else parts
         return any(is_like(wanted[0], name) for name in names)
-    # A path in a command may itself contain globs, which the shell expands.
+    # A path in a command may itself contain a glob, which the shell would expand.
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:
@@ -162,7 +162,7 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def is_like(pattern: str, name: str) -> bool:
-    """Return True if a name matches a pattern with `*` and `?`; no regex, so it is never slow."""
+    """Return True if a name matches a pattern with `*` and `?`, found without a slow regex."""
     at = start = 0
     star, mark = -1, 0
     while at < len(name):
@@ -180,7 +180,7 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a path in a command is the wanted path or, with `whole`, a folder above."""
+    """Return True if a command's path is the wanted path or, with `whole`, a folder above it."""
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
     if whole and len(parts) == len(names) + 1 and not parts[-1].strip("*"):
@@ -191,7 +191,7 @@ def reaches(path: str, wanted: str, *, whole: bool) -> bool:
 
 
 def literal_head(pattern: str) -> str:
-    """Return the folders of a pattern before its first part with a wildcard."""
+    """Return the folders in a pattern before its first part with a wildcard."""
     parts = pattern.split("/")
     at = next((at for at, part in enumerate(parts) if is_glob(part) or "{" in part), len(parts))
     return "/".join(parts[:at]) or ("/" if pattern.startswith("/") else "")
@@ -203,7 +203,7 @@ def is_glob(text: str) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return these positions in a pattern, and those after a `**` that matches nothing."""
+    """Return these positions in a pattern, and positions after a `**` that matches nothing."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":
@@ -213,5 +213,5 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _meet(wanted: str, part: str) -> bool:
-    """Return True if one of two names, which may be patterns, matches the other."""
+    """Return True if one of two names, either of which may be a pattern, matches the other."""
     return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

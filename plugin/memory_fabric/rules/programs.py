@@ -1,7 +1,7 @@
-"""The programs that a command really runs, without wrappers, in one form for all package managers.
-A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A script of
-package.json has the form `(manager, "run", script)` for every manager. `programs.txt` lists the
-wrappers and programs.
+"""Find the programs that a command really runs, without wrappers, in one form for all package
+managers. A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A
+script of package.json has the form `(manager, "run", script)` for every manager. `programs.txt`
+lists the wrappers and programs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# If the length of a command times that of its values exceeds this, the values are only appended.
+# If the product of a command's and its values' lengths exceeds this, the values are appended.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
 # Options that specify the folder in which a command works.
 FOLDER_OPTIONS = frozenset(("-C", "--prefix", "--dir", "--cwd", "--directory"))
 _RUN = frozenset(("run", "run-script", "rum", "urn"))
-# Scripts that npm runs without `run`; the other managers run every script by its name alone.
+# Scripts that npm runs without `run`; other managers run every script by its name alone.
 _NPM_SCRIPTS = {"test": "test", "t": "test", "tst": "test", "start": "start", "stop": "stop",
                 "restart": "restart"}  # fmt: skip
-# Wrappers with options that only report where a command is, without running it.
+# Wrappers with an option to only report where a command is, without running it.
 _LOOKING = frozenset((("command", "-v"), ("command", "-V")))
 _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 
@@ -75,12 +75,12 @@ _SAME_PROGRAM = {a: words for words, aliases in options_in("aliases").items() fo
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield the redirections, the command with a plain name, and the commands that it runs."""
+    """Yield a command's redirections, the command with a plain name, and the commands it runs."""
     if call.written:
         yield Call((), call.folder, call.written)
     if words := shell_words(call.words) if call.words else ():
         plain_call = call._replace(words=words, written=())
-        # The folder in which the program works, if an option such as `git -C app` specifies it.
+        # An option such as `git -C app` sets the folder in which the program works.
         options = FOLDER_OPTIONS & VALUE_OPTIONS.get(words[0], frozenset())
         folders = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
         pairs = (word.partition("=") for word in words)
@@ -92,7 +92,7 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
 
 
 def shell_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with a plain name of the program: `python` for `/usr/bin/python3`."""
+    """Simplify the program's name in a command: `python` for `/usr/bin/python3`."""
     while len(words) > 1 and shell.is_assignment(words[0]):
         words = words[1:]
     program = words[0]
@@ -101,7 +101,7 @@ def shell_words(words: Sequence[str]) -> tuple[str, ...]:
     program = program.removesuffix(".exe").removesuffix(".cmd").removeprefix("\\")
     if program[:6] == "python" and program[6:].replace(".", "").isdigit():
         program = "python"
-    # Expand aliases that a git command defines with `-c alias.NAME=VALUE`.
+    # Expand aliases defined in a git command by `-c alias.NAME=VALUE`.
     for at, word in enumerate(words[:-2] if program == "git" else ()):
         alias, sign, value = words[at + 1].partition("=")
         arguments = words[at + 2 :]
@@ -135,7 +135,7 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the program and its arguments, without options and their values (if known)."""
+    """Return the program and its arguments, without options and their known values."""
     value_options = VALUE_OPTIONS.get(words[0], frozenset())
     plain = [words[0]]
     at = 1
@@ -153,7 +153,7 @@ def plain_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def options_of(words: Sequence[str]) -> frozenset[str]:
-    """Return a command's options before `--`, without values; `-rf` also gives `-r` and `-f`."""
+    """Return the options before `--`, without values; `-rf` also yields `-r` and `-f`."""
     options: set[str] = set()
     for word in words[1:]:
         if word == "--":
@@ -167,7 +167,7 @@ def options_of(words: Sequence[str]) -> frozenset[str]:
 
 
 def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the wrapper (a key of WRAPPERS) with which a command begins, or ()."""
+    """Return the words of the wrapper (a key of WRAPPERS) at the beginning of a command, or ()."""
     first = tuple(words[:3])
     if first[:2] in _LOOKING:
         return ()
@@ -175,12 +175,12 @@ def wrapper_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def installed_name(program: str) -> str:
-    """Return the plain name of a program in a `bin` folder; return other programs unchanged."""
+    """Return the plain name of a program in a `bin` folder; return any other program unchanged."""
     return os.path.basename(program) if "/bin/" in program or "/.bin/" in program else program
 
 
 def run_by(call: Call) -> Iterator[Call]:
-    """Yield the commands that another command runs, from its arguments or its input."""
+    """Yield the commands that a command runs, given in its arguments or its input."""
     words, stdin, folder = call.words, call.stdin, call.folder
     for line in _lines_in(words, stdin):
         yield from shell.calls_in(line, folder, 1)
@@ -208,7 +208,7 @@ def run_by(call: Call) -> Iterator[Call]:
     if not wrapper or not command:
         return
     if words[0] in ("npx", "bunx", "pnpx", "corepack") and "@" in command[0][1:]:
-        command = (command[0][: command[0].index("@", 1)], *command[1:])  # without a version
+        command = (command[0][: command[0].index("@", 1)], *command[1:])  # remove the version
     is_line = wrapper in LINES or (len(command) == 1 and " " in command[0])
     lines = [" ".join(command)] if is_line else []
     if wrapper in (("parallel",), ("sem",)):
@@ -233,7 +233,7 @@ def run_by(call: Call) -> Iterator[Call]:
 
 
 def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
-    """Yield the shell lines in a program's options, or in the input if it is a shell."""
+    """Yield the lines of shell code in a program's options or, if it is a shell, in its input."""
     options = LINE_OPTIONS.get((words[0],), frozenset())
     is_shell = words[0] in shell.SHELLS
     if words[0] in ("at", "batch") or (words[0] in ("source", ".") and shell.STDIN in words):
@@ -248,16 +248,16 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
         if (sign and name in options) or (is_short and word[:2] in options):
             yield value if sign and name in options else word[2:]
         elif is_shell and words[at - 1][:1] in "-+" and words[at - 1][-1] in "oO":
-            continue  # the value in `-o pipefail`
+            continue  # skip the value in `-o pipefail`
         elif is_shell and (word in ("-s", shell.STDIN) or word[:1] not in "-+"):
-            yield stdin if word in ("-s", shell.STDIN) else ""  # script files are not read
+            yield stdin if word in ("-s", shell.STDIN) else ""  # files are not read
             return
     if is_shell:
         yield stdin
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of `find -exec` and `fd -x`, with folders for `{}`, and of `tmux`."""
+    """Yield the commands run by `find -exec` and `fd -x`, with folders for `{}`, and by `tmux`."""
     options = EXECUTING.get((words[0],), frozenset())
     folders = shell.operands_of_find(words) if words[0] == "find" else ()
     at = 0
@@ -273,7 +273,7 @@ def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _filled(words: Sequence[str], mark: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return a command with its placeholder `mark` replaced by the values, or followed by them."""
+    """Return a command with its placeholder `mark` replaced by values, or with values appended."""
     chars = len(" ".join(words)) * len(" ".join(values))
     if not mark or not values or chars > MAX_FILLED or not any(mark in word for word in words):
         return (*words, *values)

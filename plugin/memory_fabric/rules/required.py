@@ -1,4 +1,4 @@
-"""Commands that rules require before a tool call, and the search for them in command lines."""
+"""Find the commands that rules require before a tool call in command lines."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -18,8 +18,8 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 
 def calls_of(line: str, folder: str) -> list[Call]:
-    """Return the commands in a line, in order, each after its wrappers and redirections."""
-    # Wrappers are connected to their command by `&&`, and `||` follows a negated command.
+    """Return the commands in a line, in order; wrappers and redirections precede their command."""
+    # `&&` connects a wrapper to its command, and `||` follows a negated command.
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
         after = "||" if "!" in outer.raw[:2] else outer.after
@@ -31,7 +31,7 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if command `end` is reached, or the line succeeds, only if `at` has passed."""
+    """Return True if reaching command `end`, or success of the line, proves that `at` passed."""
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
     signs = [call.after for call in calls[at:end] if call.after != shell.SUBSTITUTED]
@@ -45,7 +45,7 @@ def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
 
 
 def runs(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a call runs the required command, or belongs to the required activity."""
+    """Return True if a call runs the required command or is part of the required activity."""
     is_read = call.words[:2] in matching.ONLY_READING or not _LISTING.isdisjoint(call.words)
     if not call.words or is_read:
         return False
@@ -61,12 +61,12 @@ def _without_python(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_check(binding: Binding) -> bool:
-    """Return True if a command checks files, so that a pass is no longer valid after a change."""
+    """Return True if a command checks files, so that a later file change invalidates a pass."""
     return not _CHECKS.isdisjoint(words_of(binding.text.lower()))
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that checks may read, relative to the project's root; '' if none."""
+    """Return a changed file that checks may read, relative to the project root; '' if none."""
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
     folders = [root.rstrip("/") + "/" for root in roots]
@@ -76,9 +76,9 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and those names in it that occur in no prompt of the user. If the
-    user did not type a required command but its activity, the activity replaces the command: `test`
-    replaces `pytest` if the user typed "the tests".
+    """Return the text of `When:`, and the names in it that occur in none of the user's prompts. If
+    the user typed only the activity of a required command, the activity replaces the command:
+    `test` replaces `pytest` if the user typed "the tests".
     """
     stated = required_by(when)
     activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]
@@ -93,8 +93,8 @@ def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def stated_first(when: str | None, first: str) -> str:
-    """Return the text of `When:` with the required commands, from the options --when and --first of
-    a command. Without `when`, return only the part to be added to the rule's text. Raises BadInput.
+    """Build the text of `When:`, including required commands, from the options --when and --first.
+    If `when` is None, return only the part to append to the rule's text. Raises BadInput.
     """
     if first and not required_by(FIRST + first):
         remedy = "Name a command in code marks, or an activity: '`make lint`', test, lint, build."

@@ -1,44 +1,44 @@
-"""The commands that a line of shell code runs, with their words (unquoted) and their folders.
+"""Parse the commands that a line of shell code runs, with their unquoted words and their folders.
 Lists, pipes, groups, substitutions, redirections and here-documents are parsed as in a POSIX shell
-and bash, if that is possible without running anything. The parser knows variables that the line
-itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; other variables remain
-`$NAME`. Text in quotes, comments and here-documents is not a command.
+and bash, as far as this is possible without running anything. The parser knows variables that the
+line itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; other variables
+remain `$NAME`. Text in quotes, comments and here-documents is not a command.
 """
 
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Only this many characters of a line are read. A word that is cut there matches no rule.
+# Only this many characters of a line are read. A word that is cut off there matches no rule.
 MAX_CHARS = 64 << 10
 MAX_CALLS, MAX_DEPTH = 200, 6
-# At most this many characters of variables and printed texts are inserted; others are unknown.
+# At most this many characters of variables and printed texts are inserted; more are unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
 _SPACE = frozenset(" \t\r")
-# Words that may come before a command but do not belong to it.
+# Words that may precede a command but are not part of it.
 _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac coproc".split())
-# Words that begin a header; it extends to the next separator and is not a command.
+# Words that begin a header, which ends at the next separator and is not a command.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
-_SPLIT = "\0"  # marks the positions in a word at which the shell splits the word
+_SPLIT = "\0"  # marks where the shell splits a word
 UNKNOWN = "$"
-# The connector of a command in a substitution: its output is used, but its status is lost.
+# The connector of a command in a substitution, whose output is used but whose status is lost.
 SUBSTITUTED = "$("
-# The beginning of the file name that stands for the output of a process substitution.
+# The prefix of a file name that represents the output of a process substitution.
 _FILE = "/dev/fd/text-"
 STDIN = "/dev/stdin"
 SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """A simple command: its words and its folder, which is '' if it is unknown."""
+    """A simple command: its words and its folder; the folder is '' if unknown."""
 
     words: tuple[str, ...]
     folder: str
-    written: tuple[str, ...] = ()  # the files to which its output is redirected
-    stdin: str = ""  # its input, if that is known
+    written: tuple[str, ...] = ()  # files to which the output is redirected
+    stdin: str = ""  # the command's input, or '' if unknown
     raw: tuple[str, ...] = ()  # the words as written, with prefixes and input files
     after: str = ""  # the connector that follows, or SUBSTITUTED
 
@@ -56,26 +56,26 @@ class _Pending:
 
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
-    """Return the simple commands of a line; `depth` is the number of commands that contain it."""
+    """Return the simple commands of a line; `depth` counts the commands that enclose the line."""
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
 def plain_list(text: str) -> list[Call]:
-    """Return the commands of a line; [] if it contains more than a list of simple commands."""
+    """Return the commands of a line, or [] if it is not a plain list of simple commands."""
     reader = _Reader(text[:MAX_CHARS], "", 0)
     calls = reader.calls()
     return [] if reader.is_script else calls
 
 
 class _Reader:
-    """A parser that reads one line in one pass; it starts another parser for each substitution."""
+    """A parser that reads one line in one pass, with another parser for each substitution."""
 
     def __init__(
         self, text: str, folder: str, depth: int, at: int = 0, known: dict[str, str] | None = None
     ) -> None:
         self.text, self.folder, self.depth, self.place = text, folder, depth, at
         self.found: list[Call | _Pending] = []
-        # Here-documents that begin after the next line break: their delimiters and their commands.
+        # Here-documents that start after the next line break: their delimiters and their commands.
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
         self.pushed: list[str] = []
@@ -113,7 +113,7 @@ class _Reader:
                 elif words == ["esac"]:
                     self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        # If a command is piped into the next one, its output is the input of the next one.
+        # A command's output is the input of the next command in a pipe.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -140,14 +140,14 @@ class _Reader:
         pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
-        """End the command at the separator `c`; enter or leave a group; read here-documents."""
+        """End a command at the separator `c`; enter or leave a group; read here-documents."""
         if c == "(" and pending.words and self.text.startswith("()", self.place):
-            self.place += 2  # begins a function
+            self.place += 2  # the beginning of a function
             pending.words.clear()
             self.is_script = True
             return pending
         if c == ")" and self.in_case and not self.folders:
-            pending.words.clear()  # a pattern in `case`
+            pending.words.clear()  # a pattern of `case`
         else:
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
@@ -181,7 +181,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # after a group
+                before.after = sign if before.after in ")\n;" else before.after  # ends a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -197,7 +197,7 @@ class _Reader:
             self.folder = before_it if "-" in words[1:] else self.folder
 
     def _redirects(self, c: str, pending: _Pending) -> bool:
-        """Read a redirection (its file is no word of the command); return False if none is here."""
+        """Read a redirection and its file; return False if there is none at this position."""
         start = self.place
         if c.isdigit() and self.text[start + 1 : start + 2] in ("<", ">"):
             before = self.text[start - 1 : start]
@@ -243,7 +243,7 @@ class _Reader:
         self.documents.clear()
 
     def _word(self) -> str:
-        """Read a word, without its quotes; _SPLIT marks where the shell splits the word."""
+        """Read a word and remove its quotes; _SPLIT marks where the shell splits the word."""
         parts: list[str] = []
         braced = False
         while self.place < len(self.text):
@@ -252,7 +252,7 @@ class _Reader:
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                # The output of a process substitution is known under the name of a file.
+                # Store a process substitution's output under the name of a file.
                 name = f"{_FILE}{len(self.known)}"
                 self.known[name] = self._substituted(")")
                 parts.append(name)
@@ -296,7 +296,7 @@ class _Reader:
         return "".join(parts)
 
     def _expanded(self) -> str:
-        """Read a character, or an expansion; return the text of the expansion, or UNKNOWN."""
+        """Read a character or an expansion; return its text, or UNKNOWN."""
         c = self.text[self.place]
         if c == "$":
             if self.text.startswith("$((", self.place):
@@ -330,13 +330,13 @@ class _Reader:
         return c
 
     def _value(self, name: str, otherwise: str = "") -> str:
-        """Return a variable's value, or UNKNOWN and the name if this line does not set it."""
+        """Return a variable's value; UNKNOWN and its name if this line does not set it."""
         value = self.folder if name == "PWD" else self.known.get(name, otherwise)
         self.known_chars += len(value)
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
     def _substituted(self, close: str) -> str:
-        """Read the commands of the substitution that begins here; return the last one's output."""
+        """Read the commands of the substitution at this position; return the last one's output."""
         self.is_script = True
         self.place += 1
         text, place = self.text, self.place
@@ -353,7 +353,7 @@ class _Reader:
 
 
 def printed(call: Call) -> str:
-    """Return the text that a command is certain to print; '' if that is not known."""
+    """Return the text that a command certainly prints; '' if it is unknown."""
     words = call.words[1:]
     program = call.words[0] if call.words else ""
     if program == "echo":
@@ -373,7 +373,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders that `find` searches, or the names for which it searches everywhere."""
+    """Return the folders that `find` searches; instead of `.` or `/`, the names it searches for."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1
@@ -391,7 +391,7 @@ def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return all patterns that a pattern with braces, such as `x/{a,b}`, stands for."""
+    """Return all patterns that a pattern with braces stands for, such as `x/{a,b}`."""
     start, end = pattern.find("{"), pattern.find("}")
     if not 0 <= start < end or pattern.count("{") > 3:
         return [pattern]
@@ -400,7 +400,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def without_prefix(words: list[str]) -> list[str]:
-    """Return a command's words without the keywords and assignments that come before it."""
+    """Remove the keywords and assignments that precede a command from its words."""
     at = 0
     while at < len(words) and (words[at] in _KEYWORDS or is_assignment(words[at])):
         at += 1
