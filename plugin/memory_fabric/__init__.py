@@ -7,7 +7,7 @@ _get_code = SourceFileLoader.get_code
 
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
-    """Return a module's code; delete a truncated compiled file (full disk) and compile again."""
+    """Load a module's code; if its compiled file is truncated (full disk), recompile the module."""
     try:
         return _get_code(loader, name)
     except (EOFError, TypeError, ValueError):

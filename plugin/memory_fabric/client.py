@@ -1,60 +1,60 @@
 """Traits of the client that runs the hooks; `clients.table` has a row for each client. The client
-is determined once for each event (`clients.adapter`). Other code reads the traits from
-`Settings.client`, and never compares the keys of clients.
+is determined once per event (`clients.adapter`). Other code reads the traits from
+`Settings.client`, and never compares clients' keys.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# An environment variable that `setup` writes into other clients' hooks, with the client's key.
+# An environment variable with the client's key, which `setup` sets in other clients' hooks.
 VARIABLE = "MEMORY_FABRIC_CLIENT"
-# Environment variables that only one client sets for its hooks, with the client's key. Qwen Code is
-# a fork of Gemini CLI that also sets Gemini's variable, so it comes first.
+# Environment variables that only one client sets for its hooks, with that client's key. Qwen Code
+# is a fork of Gemini CLI and also sets Gemini's variable, so it comes first.
 SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )  # fmt: skip
-# Claude Code sets this variable for its hooks; in another client's shell it inherits others.
+# Claude Code sets this variable for its hooks; in another client's shell, it inherits SIGNS too.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
-# Two fields that occur together only in the events of one client, with the client's key.
+# Pairs of fields that occur together only in one client's events, with that client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
-# The beginning of a transcript's file name, with the key of its client.
+# The prefix of a transcript's file name, with the key of the client that writes it.
 TRANSCRIPTS = (("rollout-", "codex"),)
 
 
 class Client(NamedTuple):
-    """The traits of a client; the defaults are Claude Code's, from which other clients differ."""
+    """The traits of a client; the default values are Claude Code's."""
 
     key: str = "claude-code"
     name: str = "Claude Code"
     assistant: str = "Claude"  # the assistant's name in notices
-    memory_file: str = "MEMORY.md"  # memory file that the client shows to its model; '': none
-    transcripts: str = "claude-code"  # a key of `clients.transcripts`; '': not read
-    # The client's names of events, tools and fields, with Claude Code's, which other code uses.
+    memory_file: str = "MEMORY.md"  # file that the client shows to its model; '' if none
+    transcripts: str = "claude-code"  # a key of `clients.transcripts`; '' if not read
+    # Map the client's names of events, tools and fields to Claude Code's, which other code uses.
     events: Mapping[str, str] = {}
     tools: Mapping[str, str] = {}
     fields: Mapping[str, str] = {}
     form: str = "claude"  # the format of replies (`clients.adapter`)
-    asks: bool = True  # A hook can have the client ask the user before a tool call.
+    asks: bool = True  # A hook can make the client ask the user before a tool call.
     summarises: bool = True  # The client's summariser reads PreCompact's output.
-    unheard: frozenset[str] = frozenset()  # events whose replies cannot add context
-    # An environment variable with the session's first folder; '': the event contains the folder.
+    unheard: frozenset[str] = frozenset()  # events for which a reply cannot add context
+    # An environment variable with the session's first folder; '' if the event contains the folder.
     project_variable: str = "CLAUDE_PROJECT_DIR"
-    mark: Mapping[str, str] = {}  # added to the evidence of records and to notes of sessions
+    mark: Mapping[str, str] = {}  # added to the evidence of records and the notes of sessions
     # Instruction files that the client shows to its model: paths in the project's root or, with
     # `~`, in the user's home; `*` matches any name.
     instructions: tuple[str, ...] = (
         *("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*"),
         "~/.claude/CLAUDE.md",
     )
-    has_skills: bool = True  # This plugin's skills can be used as commands.
+    has_skills: bool = True  # The client can run this plugin's skills as commands.
 
 
 CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the key of the client that sent an event: stated by `setup`, else shown by traits."""
+    """Return the key of an event's client, from the variable that `setup` sets or from traits."""
     if stated := environ.get(VARIABLE):
         return stated
     path = raw.get("transcript_path")

@@ -1,4 +1,4 @@
-"""Settings from the environment and config.toml as one frozen value; no other module reads them."""
+"""Settings from the environment and config.toml, as a frozen value; no other module reads these."""
 
 import os
 import re
@@ -9,29 +9,29 @@ from typing import Any, NamedTuple
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 
-# Claude Code's own folder. The home of memory is inside, but never in a plugin's folder.
+# Claude Code's own folder. It contains memory's home, which is never in a plugin's folder.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
-# The file in the home that links projects to spaces in shared logs (`team.ties`).
+# The file in the home that links projects to spaces of shared logs (`team.ties`).
 TIES = "team.json"
-# File in the home that says what an unfinished purge erases (store.forget.purge).
+# The file in the home that lists what an unfinished purge has to erase (store.forget.purge).
 PURGING = "purging.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# Values that count as true in the variables NO_MEMORY_MD (measured in Claude Code 2.1.330).
+# Values that count as true for the variables NO_MEMORY_MD (measured in Claude Code 2.1.330).
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
 )  # fmt: skip
-PARTS = ("read", "write")  # the names of the two switches, which are independent of each other
+PARTS = ("read", "write")  # names of the two independent switches
 MAX_PRICE = 10_000
 _of_thread = _local()
-NOTES = ("auto", "on", "off")  # the values that the setting `notes` may have
-# The prefix of the entry points of SDK programs, in which possibly nobody reads the answers.
+NOTES = ("auto", "on", "off")  # the possible values of the setting `notes`
+# The prefix of SDK programs' entry points; possibly nobody reads the answers there.
 SDK = "sdk-"
-# The top-level keys that config.toml may have.
+# The top-level keys allowed in config.toml.
 KNOWN = (*PARTS, *"notices weekly notes share_words semantic capture episodes serve".split())
 KNOWN += ("agent_terms", "domains", "agents", "projects", "worth")
-# Variables that Claude Code sets for hooks and its model's commands, the most reliable one first.
+# Variables that Claude Code sets for hooks and for its model's commands, most reliable first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
 # Variables in the shells of other clients' models, with the keys of the clients that set them.
 SHELL_SIGNS = (
@@ -39,7 +39,7 @@ SHELL_SIGNS = (
     ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"), ("CURSOR_AGENT", "cursor"),
     ("GEMINI_CLI", "gemini qwen"), ("QWEN_CODE", "qwen"), ("OPENCODE", "opencode"),
 )  # fmt: skip
-# Variables for the address to forward to and for its key; the first pair that is set counts.
+# Variables for the receiver's address and for its key; the first pair that is set counts.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -47,7 +47,7 @@ RECEIVERS = (
 
 
 class Settings(NamedTuple):
-    """All settings that affect a run. Paths are absolute; an empty value means "not set"."""
+    """All settings for a run. Paths are absolute; an empty value means "not set"."""
 
     home: str
     config_dir: str
@@ -66,12 +66,12 @@ class Settings(NamedTuple):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    weekly: bool = True  # a summary at the start of a session, at most once in seven days
-    share_words: bool = False  # add the user's words, which a note quotes, to shared records
-    notes: str = "auto"  # "auto": ask the assistant for notes only if a person reads its answers
+    weekly: bool = True  # show a summary at a session's start, at most once in seven days
+    share_words: bool = False  # include a note's quotation of the user in shared records
+    notes: str = "auto"  # "auto": request notes only if a person reads the assistant's answers
     entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
-    # The variable that keeps Claude Code from showing MEMORY.md to its model; '' if none is set.
+    # The set variable that stops Claude Code from showing MEMORY.md to its model, or ''.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -84,26 +84,26 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # What to do if a folder claims to belong to a known project: "ask" or "trust". Only config.toml
-    # in the home can set this, because a repository can set environment variables.
+    # What to do if a folder claims to belong to a known project: "ask" or "trust". It can be set
+    # only in the home's config.toml, because a repository can set environment variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
-    token_price: float = 0.0  # in dollars for a million tokens of context; 0 if it is not set
+    token_price: float = 0.0  # dollars per million tokens of context; 0 if not set
     muted: bool = False  # the variable MEMORY_FABRIC switches memory off
-    closed: str = ""  # why memory is off: an invalid config.toml may isolate an agent
+    closed: str = ""  # why memory is off: an invalid config.toml that may isolate an agent
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    foreign: bool = False  # from another client's shell, where the user may have typed nothing
+    foreign: bool = False  # in another client's shell, where the user may not have typed the prompt
 
 
 def environment() -> Mapping[str, str]:
-    """Return the environment of the event that this thread answers, or else the process's own."""
+    """Return the environment of the event that this thread answers, or else the process's."""
     own_environ: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
     return os.environ if own_environ is None else own_environ
 
 
 class answering:
-    """A context manager that makes this thread use an environment while it answers an event."""
+    """A context manager that gives this thread an environment while it answers an event."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -128,7 +128,7 @@ def config_path(environ: Mapping[str, str]) -> str:
 
 
 def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the folder of each client's transcripts, by the client's key."""
+    """Map each client's key to the folder of the client's transcripts."""
     codex = environ.get("CODEX_HOME", "") or "~/.codex"
     qwen = environ.get("QWEN_RUNTIME_DIR", "") or environ.get("QWEN_HOME", "") or "~/.qwen"
     return {
@@ -139,7 +139,7 @@ def transcript_roots(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def has_display(environ: Mapping[str, str], system: str) -> bool:
-    """Return True if the user could see a browser started here; `system` is `sys.platform`."""
+    """Return True if the user could see a browser opened here; `system` is `sys.platform`."""
     if environ.get("BROWSER"):
         return True
     if system in ("darwin", "win32"):
@@ -148,30 +148,30 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
 
 
 def in_client(environ: Mapping[str, str]) -> bool:
-    """Return True in a shell of Claude Code, in which its model may have written the command."""
+    """Return True in a shell of Claude Code, where the model may have written the command."""
     return any(environ.get(sign) for sign in CLIENT_SIGNS)
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if client `key`, which sent an event, was started in another client's shell."""
+    """Return True if an event's client, given by its `key`, runs in another client's shell."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
 
 
 def memory_md_off(environ: Mapping[str, str]) -> str:
-    """Return the variable that keeps Claude Code from showing MEMORY.md to its model, or ''."""
+    """Return the set variable that stops Claude Code from showing MEMORY.md to its model, or ''."""
     stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
     return next(stated, "")
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of PATH, in which commands are looked up."""
+    """Return the folders in PATH, where commands are looked up."""
     return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Read the settings from the environment or config.toml; invalid values become complaints."""
+    """Read the settings from the environment and config.toml; invalid values add complaints."""
     complaints: list[str] = []
     read = _Reading(environ, file, complaints)
     unknown = [key for key in file if key not in KNOWN]
@@ -232,8 +232,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return the settings of a long-lived process with the switches and domains in `file`."""
-    read = _Reading({}, file, [])  # complaints are not reported here
+    """Update the settings of a long-running process with the switches and domains in `file`."""
+    read = _Reading({}, file, [])  # these complaints are discarded
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
         writes=read.flag("write") and not settings.muted,
@@ -243,7 +243,7 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
 
 
 class _Reading:
-    """A reader of settings. An invalid value is added to `complaints` and counts as not set."""
+    """Reads settings. An invalid value counts as not set and adds a complaint to `complaints`."""
 
     def __init__(
         self, environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]
@@ -255,7 +255,7 @@ class _Reading:
         return table if isinstance(table, dict) else {}
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
-        """Return a switch: True if it is not set, `otherwise` if its value is invalid."""
+        """Return the value of a switch: True if it is not set, `otherwise` if it is invalid."""
         value = self.file.get(name, True)
         if isinstance(value, bool):
             return value
@@ -264,7 +264,7 @@ class _Reading:
         return otherwise
 
     def choice(self, name: str, choices: tuple[str, ...], table: str = "") -> str:
-        """Return the setting's value, one of `choices`; the first of them is the default."""
+        """Return a setting's value, which must be one of `choices`; the first is the default."""
         value = (self.table(table) if table else self.file).get(name, choices[0])
         if value in choices:
             return str(value)
@@ -287,7 +287,7 @@ class _Reading:
         return default
 
     def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
-        """Return the number at `<table>.<key>`; it must be an integer if the default is one."""
+        """Return the number at `<table>.<key>`, which must be an integer if the default is one."""
         table, _, key = place.partition(".")
         value = self.table(table).get(key, default)
         if type(value) in (int, type(default)) and low <= value <= most:
@@ -298,7 +298,7 @@ class _Reading:
 
 
 def captures(settings: Settings) -> bool:
-    """Return True if texts of this session may be saved or forwarded."""
+    """Return True if this session's texts may be saved or forwarded."""
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
@@ -315,7 +315,7 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if quotations of prompts can earn the user's trust, an SDK's only by "full"."""
+    """Return True if quoting prompts can earn the user's trust; in SDK sessions, only by "full"."""
     if trust_for(settings, "user") != "user":
         return False
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
@@ -332,7 +332,7 @@ def _notes(read: _Reading) -> str:
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
-    """Return the process's domain; complain if it is unknown while other domains are isolated."""
+    """Return the process's domain; complain if it is unknown and other domains are isolated."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -345,7 +345,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders in which clones are trusted: absolute paths, or paths below `~`."""
+    """Return the folders whose clones are trusted, given as absolute paths or paths below `~`."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
@@ -356,14 +356,14 @@ def _roots(read: _Reading) -> tuple[str, ...]:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """Return an absolute path; a relative one starts at the user's home, wherever a hook is run."""
+    """Return an absolute path; a relative path starts at the user's home, not a hook's folder."""
     home = environ.get("HOME", "") or os.path.expanduser("~")
     path = home + path[1:] if path == "~" or path.startswith("~/") else path
     return os.path.normpath(os.path.join(home, path))
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """Return the switches that are off according to a config.toml that cannot be parsed."""
+    """Return the switches that are off in a config.toml that cannot be parsed."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}

@@ -1,7 +1,6 @@
-"""The deadline of an event, and the time that is left until then. A thread answers one event at a
-time, and `current()` returns that event's deadline; commands and tools of a server have no
-deadline. Long work checks the deadline between its steps, and does not wait for other processes
-beyond it.
+"""The deadline of an event, and the time left until then. A thread answers one event at a time, and
+`current()` returns this event's deadline; a server's commands and tools have no deadline. Long work
+checks the deadline between its steps, and does not wait for other processes beyond it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The deadline of an event: after `wall_s` seconds, or after `work_s` of the thread's CPU time.
-    CPU time does not depend on the load of the machine. `lock_s` limits the total wait for database
-    locks, and separately the total wait for file locks. `hurried` means that a person is waiting,
-    so no maintenance is done. `postponed` lists the work that is left for a later event.
+    """The deadline of an event: after `wall_s` seconds, or after `work_s` seconds of the thread's
+    CPU time, which does not depend on the machine's load. `lock_s` limits the total wait for
+    database locks, and separately the total wait for file locks. `hurried` means that a person is
+    waiting, so no maintenance is done. `postponed` lists the work left for a later event.
     `is_revoked` returns True once the event has been answered elsewhere.
     """
 
@@ -44,7 +43,7 @@ class Deadline:
         return time.monotonic() >= self.ends_s or time.thread_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
-        """Raise DeadlinePassed or EventRevoked if work must stop now; `what` names the work."""
+        """Raise DeadlinePassed or EventRevoked if the work described by `what` must stop now."""
         self.need_event()
         if self.is_limited and self.is_over():
             raise DeadlinePassed(f"The time for this event was over before {what}.")
@@ -55,17 +54,17 @@ class Deadline:
             raise EventRevoked
 
     def wait_s(self, most_s: float, *, for_file: bool = False) -> float:
-        """Return how many seconds to wait for a database or file lock, at most `most_s`."""
+        """Return how many seconds to wait for a database lock or file lock, at most `most_s`."""
         lock_s = self.file_lock_s if for_file else self.lock_s
         return max(0.0, min(most_s, lock_s, self.ends_s - time.monotonic()))
 
     def postpone(self, what: str) -> None:
-        """Add work to `postponed`, which a later event must do, unless it is listed already."""
+        """Add work for a later event to `postponed`, unless it is in the list already."""
         if what not in self.postponed:
             self.postponed.append(what)
 
     def part(self, share: float) -> _Part:
-        """Return a context manager that gives its block this share of the remaining time."""
+        """Return a context manager that limits its block to this share of the remaining time."""
         return _Part(self, share)
 
 
@@ -85,7 +84,7 @@ class _Part:
 
 
 class running:
-    """A context manager that makes a deadline the current one of this thread."""
+    """A context manager that makes a deadline the current one in this thread."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -99,7 +98,7 @@ class running:
 
 
 def current() -> Deadline:
-    """Return the deadline of the event that this thread answers, or else an unlimited deadline."""
+    """Return the deadline of the event that this thread answers; unlimited if there is no event."""
     current_deadline: Deadline = getattr(_of_thread, "deadline", _NONE)
     return current_deadline
 
@@ -115,10 +114,10 @@ _NONE = Deadline()
 
 
 class time_limit:
-    """A context manager that calls `on_timeout` if its block takes longer than `after_s` seconds.
+    """A context manager that calls `on_timeout` if its block runs for more than `after_s` seconds.
     An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
-    query. `on_timeout` may request another call by `call_again`. Only the main thread on a POSIX
-    system can be interrupted; elsewhere there is no limit.
+    query. `on_timeout` can request another call with `call_again`. There is a limit only in the
+    main thread on a POSIX system, because nothing else can be interrupted.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
@@ -153,7 +152,7 @@ class time_limit:
 
 
 def call_again(after_s: float) -> None:
-    """Set the timer of a `time_limit` to `after_s` seconds from now; 0 stops the timer."""
+    """Set the timer of a `time_limit` to `after_s` seconds from now; 0 stops it."""
     import signal
 
     signal.setitimer(signal.ITIMER_REAL, after_s)
@@ -161,8 +160,8 @@ def call_again(after_s: float) -> None:
 
 def process_age_s(process: int | str = "self") -> float:
     """Return the seconds since a process, by default this one, was started; 0 if it has ended.
-    Without /proc (macOS, Windows), return this process's CPU time: its age would need the module
-    ctypes, whose import takes longer than the time to be measured.
+    Without /proc (macOS, Windows), return this process's CPU time instead: its age would require
+    the module ctypes, whose import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

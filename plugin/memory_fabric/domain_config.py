@@ -1,4 +1,4 @@
-"""The domains defined in config.toml, and the normal form of a domain's name."""
+"""The domains defined in config.toml, and the normal form of their names."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from memory_fabric.models import Payload
 from memory_fabric.text import composed
 
-DOMAIN_KEYS = ("domain", "expert_domain")  # the key that sets an agent's domain has two names
+DOMAIN_KEYS = ("domain", "expert_domain")  # either key sets an agent's domain
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types and folders; isolated ones see only their own memories."""
+    """The domains of agent types and folders; an isolated one sees only its own memories."""
 
     agents: Mapping[str, str] = {}
     paths: Mapping[str, str] = {}
@@ -23,14 +23,14 @@ class DomainConfig(NamedTuple):
 
 
 def domain_name(text: str) -> str:
-    """Return a domain's name in normal form, `code_reviewer` for `Code-Reviewer`; '' if invalid."""
+    """Return a domain name's normal form: `code_reviewer` for `Code-Reviewer`; '' if invalid."""
     return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
 def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
-    """Read the tables `[domains.NAME]`, with the keys `agents`, `paths` and `isolate`, and
-    `[agents.TYPE]`, with `domain` and `isolate`. An invalid value of `isolate` counts as true,
-    because its author wanted isolation.
+    """Read the tables `[domains.NAME]` (keys `agents`, `paths`, `isolate`) and `[agents.TYPE]`
+    (keys `domain`, `isolate`). An invalid value of `isolate` counts as true, because whoever wrote
+    it wanted isolation.
     """
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
@@ -63,7 +63,7 @@ def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints:
 def _tables(
     file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Payload]]:
-    """Return the named subtables of a table; add a complaint for each key that is not `known`."""
+    """Return a table's named subtables; add a complaint for each key that is not `known`."""
     tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
@@ -81,7 +81,7 @@ def _tables(
 
 
 def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
-    """Return the valid texts of a list; invalid ones are left out, with a complaint."""
+    """Return the valid texts in a list; add a complaint for each invalid item."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

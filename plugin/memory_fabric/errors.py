@@ -3,11 +3,11 @@
 FabricError
 ├── BadInput            the input cannot be used; `field` is the part, `remedy` what the user can do
 ├── NotFound            an object that was requested by name does not exist
-├── StoreUnavailable    a database cannot be opened or written at present (writes may be queued)
+├── StoreUnavailable    a database cannot be opened or written now (writes may be queued)
 │   ├── StoreCorrupt    the file is not a readable database
-│   ├── StoreNewer      a newer release has migrated it
+│   ├── StoreNewer      a newer release has migrated the database
 │   ├── StoreReadOnly   the folder of the database is not writable
-│   └── StoreRefuses    the database is intact, but refuses this content
+│   └── StoreRefuses    the database is intact, but rejects this content
 ├── CannotListen        the server cannot listen on an address of this machine
 └── DeadlinePassed      the deadline of the event has passed
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 class FabricError(Exception):
-    """The base class of all errors; `remedy` is a sentence about what the user can do, or ''."""
+    """The base class of all errors; `remedy` is a sentence on what the user can do, or ''."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class NotFound(FabricError):
 
 
 class StoreUnavailable(FabricError):
-    """A database cannot be opened or written at present; `path` is the path of its file."""
+    """A database cannot be opened or written now; `path` is the path of its file."""
 
     def __init__(self, path: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -52,7 +52,7 @@ class StoreUnavailable(FabricError):
 
 
 class StoreCorrupt(StoreUnavailable):
-    """The database's file is damaged, or is not a database."""
+    """The database file is damaged, or is not a database."""
 
 
 class StoreNewer(StoreUnavailable):
@@ -60,11 +60,11 @@ class StoreNewer(StoreUnavailable):
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The database cannot be written, because its folder is not writable."""
+    """The database cannot be written because its folder is not writable."""
 
 
 class StoreRefuses(StoreUnavailable):
-    """SQLite will never accept this content, because it violates a constraint or is too long."""
+    """SQLite will never accept this content: it violates a constraint or is too long."""
 
 
 class CannotListen(FabricError):
@@ -72,7 +72,7 @@ class CannotListen(FabricError):
 
 
 class EventRevoked(BaseException):
-    """The hook answers its event itself, so the server must make no more changes for the event."""
+    """The hook itself answers its event, so the server must make no more changes for this event."""
 
 
 class DeadlinePassed(FabricError):

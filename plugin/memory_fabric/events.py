@@ -13,12 +13,12 @@ from memory_fabric.errors import BadInput
 from memory_fabric.text import each_text, encodable, one_line
 
 MAX_PROMPT_CHARS = 64 << 10
-# A byte order mark is removed here, because importing the codec `utf-8-sig` takes time.
+# The byte order mark, removed here because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
 EMPTY = "Empty: the client ended before it sent the event."  # logged for an event without content
-# Tags with which prompts begin that no person typed: about ended tasks, local commands, other
-# sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name that ends with
-# a hyphen stands for all tags that begin with it.
+# Tags at the beginning of prompts that no person typed: about ended tasks, local commands, other
+# sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name ending with a
+# hyphen stands for all tags with that prefix.
 MACHINE_TAGS = (
     "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
     "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
@@ -29,14 +29,14 @@ MACHINE_TAGS = (
 MACHINE_OPENINGS = ("another claude session sent a message",)
 # Sources of prompts by a person or a program acting for a person; other sources are machines.
 TYPED_SOURCES = ("", "user", "sdk")
-# The ways in which a prompt may have been sent: by a schedule, or while a tool was running.
+# Possible origins of a prompt: a schedule, or a tool that was running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
 class Event(NamedTuple):
-    """An event of a client in Claude Code's names, even if another client sent it."""
+    """A client's event with Claude Code's names, even if another client sent it."""
 
-    name: str  # this and the following fields are '' if the event lacks them
+    name: str  # each of these fields is '' if the event lacks it
     session: str = ""
     cwd: str = ""
     transcript_path: str = ""
@@ -47,12 +47,12 @@ class Event(NamedTuple):
     client: Client = CLAUDE_CODE
 
     def text(self, field: str) -> str:
-        """Return the str in a field of the event; '' if it is missing or of another type."""
+        """Return the string in a field of the event; '' if it is missing or has another type."""
         return _text(self.raw, field)
 
 
 def parse_event(data: bytes) -> Event:
-    """Parse a JSON object into an event. Raises BadInput if it is invalid or names no event."""
+    """Parse a JSON object into an event. Raises BadInput if it is invalid or has no event name."""
     event = event_of(load_object(data))
     if not event.name:
         raise BadInput("hook_event_name", "The event has no name.")
@@ -80,7 +80,7 @@ def load_object(data: bytes) -> dict[str, Any]:
         raise BadInput("json", EMPTY)
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Only an escape `\ud...` can produce a lone surrogate, and few events contain one.
+        # Lone surrogates can come only from an escape `\ud...`, which few events contain.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
@@ -96,13 +96,13 @@ def prompt(event: Event) -> str:
 
 
 def tool_input(event: Event) -> Mapping[str, Any]:
-    """Return the arguments of the tool call in an event; {} if there are none."""
+    """Return the arguments of the tool call in an event; {} if it has none."""
     value = event.raw.get("tool_input")
     return value if isinstance(value, dict) else {}
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: chosen labels, and typed texts."""
+    """Return the user's answers in a result of AskUserQuestion: chosen labels and typed texts."""
     table = result if isinstance(result, dict) else {}
     options = [_objects(question, "options") for question in _objects(table, "questions")]
     texts = {one_line(_text(option, "label")) for some in options for option in some}
@@ -111,7 +111,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # the form of several answers
+        text_left = f", {one_line(str(answer))}, "  # several answers have this form
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")
@@ -122,7 +122,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
 
 
 def scheduled_prompts(event: Event) -> list[str]:
-    """Return the prompts that the assistant has scheduled in this session, given its Stop event."""
+    """Return the prompts that the assistant has scheduled in this session, from its Stop event."""
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 
@@ -133,7 +133,7 @@ def mcp_server(event: Event) -> str:
 
 
 def stop_active(event: Event) -> bool:
-    """Return True if the assistant's turn continues only because a Stop hook asked for that."""
+    """Return True if the assistant's turn continues only because a Stop hook requested it."""
     return event.raw.get("stop_hook_active") is True
 
 
@@ -152,7 +152,7 @@ def is_machine_text(text: str) -> bool:
 
 
 def is_typed_command(event: Event) -> bool:
-    """Return True if a prompt is a command or skill that was typed, like `/plugin:skill words`."""
+    """Return True if a prompt is a typed command or skill, like `/plugin:skill words`."""
     text = prompt(event).lstrip()
     if not text.startswith("/"):
         return False

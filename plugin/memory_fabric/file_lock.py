@@ -1,7 +1,7 @@
 """Locks on open files. They are acquired without waiting, and released when the file is closed. On
 POSIX systems, `flock` is used. Windows locks ranges of bytes, which other processes then cannot
 read: an exclusive lock covers BYTES bytes, a shared lock one of them. The package filelock locks
-the first byte, so on both systems its locks and the locks of this module exclude each other.
+the first byte, so on both systems its locks exclude the locks of this module, and vice versa.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import os
 from typing import Any
 
-BYTES = 64  # how many bytes a lock on Windows covers; at most BYTES - 1 processes can share a lock
+BYTES = 64  # the bytes covered by a lock on Windows; at most BYTES - 1 processes can share it
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Acquire a lock; return False if another process has it. Raises OSError if locking fails."""
+    """Acquire a lock; return False if another process holds it. Raises OSError if locking fails."""
     try:
         _take(handle, shared)
-    except (BlockingIOError, PermissionError):  # Both mean that another process has the lock.
+    except (BlockingIOError, PermissionError):  # another process holds the lock
         return False
     return True
 
 
 def _flock(handle: int, shared: bool) -> None:
-    import fcntl  # imported late: not needed to read files
+    import fcntl  # imported late: not needed for reading files
 
     fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
@@ -30,11 +30,11 @@ def _flock(handle: int, shared: bool) -> None:
 def _lock_bytes(handle: int, shared: bool) -> None:
     import msvcrt
 
-    system: Any = vars(msvcrt)  # names that type checkers know only on Windows
+    system: Any = vars(msvcrt)  # hides names that type checkers know only on Windows
     lock, now = system["locking"], system["LK_NBLCK"]
     spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
     for place, size in spans:
-        os.lseek(handle, place, os.SEEK_SET)  # `locking` locks bytes from the current position.
+        os.lseek(handle, place, os.SEEK_SET)  # `locking` starts at the current position
         try:
             lock(handle, now, size)
         except PermissionError:

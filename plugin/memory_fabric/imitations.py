@@ -1,7 +1,7 @@
-"""Removal of invisible characters and imitated tags from texts for models and screens. Clients and
-this plugin enclose some of their texts in tags, which other texts must not imitate. Invisible
-characters are removed unless the text's script needs them. Tag names are compared without
-compatibility forms and combining marks; letters that look like Latin letters count as these.
+"""Remove invisible characters and imitated tags from texts for models and screens. Clients and this
+plugin enclose some of their texts in tags, which other texts must not imitate. Invisible characters
+are removed unless the text's script needs them. Tag names are compared without compatibility forms
+and combining marks; letters that look like Latin letters are treated as these.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"  # characters that look like `<`; in guarded tags, `‹` replaces them
-MAX_TAG_CHARS = 80  # a tag's name is looked for in this many characters after the opening character
+OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"  # characters that look like `<`; replaced with `‹` in guarded tags
+MAX_TAG_CHARS = 80  # a tag's name is searched for within this many characters
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-# Cyrillic, Greek and other letters, with the Latin letters that they look like.
+# Maps Cyrillic, Greek and other letters to the Latin letters that they look like.
 _ALIKE = dict(
     zip("аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ", "aaaeeiiiljoooppccsyyxxdhhkkmttvuvwgg", strict=True)
 )
 
 
 class Guarded(NamedTuple):
-    """Invisible characters to remove, full names of guarded tags, and beginnings of such names."""
+    """Invisible characters to remove, full names of guarded tags, and prefixes of such names."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -47,14 +47,14 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Return True if a character may be joined with its neighbours: in Arabic, Indic or emoji."""
+    """Return True if joiners are allowed next to a character: in Arabic, Indic scripts or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Return True if this variation selector may follow the character."""
+    """Return True if this variation selector may follow character `c`."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":
@@ -71,13 +71,13 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """Return the name of the tag at an offset in normal form; every dash and `_` becomes `-`."""
+    """Return the normal form of the tag name at an offset; every dash and `_` becomes `-`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():
             kind = unicodedata.category(part)
             if (kind[0] in "MC" or part in hidden) and not part.isspace():
-                continue  # marks and invisible characters
+                continue  # skip combining marks and invisible characters
             part = "-" if kind == "Pd" or part == "_" else _ALIKE.get(part, part)
             if part.isalnum() or part in "-:":
                 name += part

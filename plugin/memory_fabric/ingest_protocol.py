@@ -1,4 +1,4 @@
-"""The protocol of the ingest endpoint, for senders and the server: path, fields and limits."""
+"""The ingest endpoint's protocol, shared by senders and the server: path, fields and limits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 PATH = "/v1/memory/ingest"
-BETWEEN = "---"  # the line that separates two messages in an ingested text
+BETWEEN = "---"  # the line between two messages in an ingested text
 MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
 
 
 class Ingest(NamedTuple):
-    """A text to be ingested, with optional facts about it from the sender; times are ISO 8601."""
+    """A text to ingest, with optional facts about it from the sender; times are ISO 8601."""
 
     session_summary: str
     key_decisions: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the address to forward to and its key, by the first pair of variables that is set."""
+    """Return the receiver's address and key, from the first pair of variables that is set."""
     for address, secret in names:
         if not environ.get(address):
             continue
@@ -48,7 +48,7 @@ def read_address(
 
 
 def ingest_address(text: str) -> tuple[str, str]:
-    """Return (URL, problem) for an address, of which one is ''; without a path, PATH is added."""
+    """Return (URL, '') for a valid address, with PATH if it has no path; else ('', problem)."""
     scheme, sign, address = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):
@@ -69,7 +69,7 @@ def ingest_address(text: str) -> tuple[str, str]:
 
 
 def _names_host(text: str) -> bool:
-    """Return True if a text is a host's name or IP address, with or without a valid port."""
+    """Return True if a text is a host name or IP address, with or without a valid port."""
     if text.startswith("["):
         name, closed, port = text[1:].partition("]")
         fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# The first bytes of a connection, then messages of one byte by the server and by the hook.
+# The first bytes of a connection; then one-byte messages by the server and by the hook.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
-# Letters for how an event was answered, in the file WAYS, besides BUSY, OTHER and APART.
+# Further letters in the file WAYS, besides BUSY, OTHER and APART, for how an event was answered.
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
-# If a server does not answer within ANSWER_S, no hook asks it again for HUNG_S. A server that is
-# waiting for a processor, on a loaded machine, gets PATIENCE times as long to answer.
+# If a server does not answer within ANSWER_S, no hook contacts it again for HUNG_S. On a loaded
+# machine, a server that is waiting for a processor gets PATIENCE times as long to answer.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
-MAX_PATH_BYTES = 100  # all systems accept a socket's path of this length
-# Shells by which a client may start hooks and servers.
+MAX_PATH_BYTES = 100  # every system accepts a socket path of this length
+# Shells that a client may use to start hooks and servers.
 SHELLS = (b"sh", b"bash", b"dash", b"ash", b"zsh", b"ksh", b"busybox")
 LENGTH_BYTES, NONCE_BYTES, TENTHS = 4, 16, 10
 _CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
@@ -54,10 +54,10 @@ class Event:
 
 def answer(root: str) -> "Event | None":
     """Pass the event on stdin to a server; if it replies, print the reply and end this process.
-    Otherwise return the event, or None if stdin cannot be read.
+    Otherwise, return the event, or None if stdin cannot be read.
     """
     try:
-        # Keep one byte more than the limit, which shows that the event is too long.
+        # Keep at most one chunk beyond the limit, which shows that the event is too long.
         chunks = []
         size = drained = 0
         while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
@@ -67,7 +67,7 @@ def answer(root: str) -> "Event | None":
                 chunks.append(chunk)
         event = Event(b"".join(chunks), posix.urandom(NONCE_BYTES).hex())
     except OSError:
-        return None  # The dispatcher will run into the same error.
+        return None  # The dispatcher will get the same error.
     if folder := live_folder(posix.environ):
         pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
         head = b"\0".join((identity(root, __version__), event.nonce.encode(), *pairs))
@@ -79,12 +79,12 @@ def answer(root: str) -> "Event | None":
 
 
 def identity(root: str, version: str) -> bytes:
-    """Return bytes that are the same in a hook and a server if both run the same code."""
+    """Return bytes that are equal in a hook and a server if both run the same code."""
     return f"{version} {root}".encode("utf-8", "surrogateescape")
 
 
 def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
-    """Return the folder of server sockets in the home; b"" if the path is relative or has `..`."""
+    """Return the folder of server sockets in the home; b"" if its path is relative or has `..`."""
     home = environ.get(b"MEMORY_FABRIC_HOME", b"")
     home = home or (environ.get(b"CLAUDE_CONFIG_DIR") or b"~/.claude") + b"/memory-fabric"
     home = (environ.get(b"HOME") or b"~") + home[1:] if home.startswith(b"~/") else home
@@ -93,8 +93,8 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def client_name(process: int) -> bytes:
-    """Return a unique name for the client's process (if that is a shell, its parent's): process id,
-    start time, namespace, machine. Raises OSError, ValueError or IndexError without such a process.
+    """Return a unique name for the client's process, or for its parent's if it is a shell: process
+    ID, start time, namespace, machine. Raises OSError, ValueError or IndexError if there is none.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")
@@ -109,7 +109,7 @@ def client_name(process: int) -> bytes:
 
 
 def note(folder: bytes, way: bytes) -> None:
-    """Record how an event was answered, if any server has ever listened; errors are ignored."""
+    """Record how an event was answered, if a server has ever listened here; errors are ignored."""
     try:
         file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
     except OSError:
@@ -119,13 +119,13 @@ def note(folder: bytes, way: bytes) -> None:
         if posix.lseek(file, 0, 2) > MAX_WAYS_BYTES:
             posix.ftruncate(file, 0)
     except OSError:
-        pass  # The event is then not counted.
+        pass  # This event is not counted.
     finally:
         posix.close(file)
 
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
-    """Connect to a server by its name. Raises OSError, also if another user runs the server."""
+    """Connect to a server by its name. Raises OSError, also for another user's server."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(ANSWER_S)
@@ -153,7 +153,7 @@ def with_address(use, folder: bytes, name: bytes) -> None:  # type: ignore[no-un
 
 
 def received(connection: "_socket.socket", length: int) -> bytes:
-    """Receive `length` bytes. Raises ConnectionError if the connection is closed too early."""
+    """Receive `length` bytes. Raises ConnectionError if the connection is closed before that."""
     parts = []
     while length:
         part = connection.recv(min(length, CHUNK_BYTES))
@@ -165,10 +165,10 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Pass the event to a server; return how it was answered (a letter; WARM: by the server)."""
+    """Pass the event to a server; return a letter for how it was answered (WARM: by the server)."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
-    # The processes that may be the client, the most likely one first.
+    # Processes that may be the client, most likely first.
     for process in (posix.getppid(), *([int(stated)] if stated.isdigit() else ())):
         try:
             name = client_name(process)
@@ -179,7 +179,7 @@ def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
             return SLOW
         try:
             connection = connected(folder, name)
-        except BlockingIOError:  # The server has too many waiting connections.
+        except BlockingIOError:  # Too many connections are waiting.
             _mark_hung(folder, name)
             return SLOW
         except OSError:
@@ -221,7 +221,7 @@ def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
                 reply = reply[posix.write(1, reply) :]
             event.printed = True
         except OSError:
-            pass  # The client does not read any more.
+            pass  # The client no longer reads.
         connection.sendall(PRINTED if event.printed else UNHEARD)
         return WARM if received(connection, 1) == DONE else BROKEN
     except TimeoutError:
@@ -257,7 +257,7 @@ def _mark_hung(folder: bytes, name: bytes) -> None:
         posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
         posix.utime(path)
     except OSError:
-        return  # The next event will wait for this server again.
+        return  # The next event will wait for this server once more.
 
 
 def _content(path: bytes) -> bytes:

@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 
 from memory_fabric.text import NOTED_AS, covers, cut, neutralised, one_line, same_form
 
-# A function that shows the progress of a long task, given (done, total).
+# A function that reports the progress of a long task, given (done, total).
 Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a type of record."""
+    """The traits of a record type."""
 
-    heading: str  # on memory pages
-    is_open: bool = False  # its records may describe open work
-    is_followed: bool = False  # its records may be practices to follow
-    may_bind: bool = False  # its records may bind the calls that `When:` describes
+    heading: str  # the type's heading on memory pages
+    is_open: bool = False  # records of this type may describe open work
+    is_followed: bool = False  # records of this type may be practices to follow
+    may_bind: bool = False  # records of this type may bind calls described by `When:`
 
 
-# All types of records, in the order of their sections on memory pages.
+# All record types, in the order of their sections on memory pages.
 RECORD_TYPE_TABLE = {
     "constraint": RecordType("Rules", is_followed=True, may_bind=True),
     "preference": RecordType("Preferences", is_followed=True, may_bind=True),
@@ -34,19 +34,19 @@ RECORD_TYPE_TABLE = {
     "session": RecordType("Sessions"),
 }
 RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
-# The kinds of notes, with the types of their records, in the order of the request for notes.
+# The kinds of notes and their record types, in the order used in the request for notes.
 NOTE_KINDS = {
     "rule": "constraint", "decision": "decision", "preference": "preference", "fact": "note",
     "fix": "solution", "open": "question",
 }  # fmt: skip
-# Kinds of notes whose name is not that of the record's type.
+# Kinds of notes whose name differs from the name of the record type.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-# Words that are shown to people instead of the names of types.
+# The names of types for people, where these differ.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
-# All types but `session`, whose records are summaries that only hooks write.
+# All record types except `session`, whose records are summaries written only by hooks.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
-# In the order in which the index `records_open` lists them, because SQLite compares the text.
+# The same order as in the SQL of the index `records_open`, because SQLite compares the text.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
@@ -59,66 +59,66 @@ TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of other people's records; a key in `meta` of a database that has such records.
+# The source of other people's records, and the `meta` key of a database that has such records.
 OTHERS, HAS_OTHERS = "journal", "others"
-# The origin of a record that came through a shared log, whose server vouches for the author.
+# The origin of a record from a shared log, whose server vouches for the record's author.
 SHARED_LOG = "shared log"
-# The origin of a change that was made on another machine of the same user.
+# The origin of a change made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of texts ingested from other programs, and the prefix of their turns' ids.
+# The source of texts ingested from other programs, and the prefix of their turns' IDs.
 INGEST = "ingest"
-TYPED = ("prompt", "cli", "page")  # the sources whose texts were typed by a person
+TYPED = ("prompt", "cli", "page")  # sources of texts that a person typed
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-# A reason that begins with this states what to do instead of something that failed.
+# A reason with this prefix states what to do instead of something that failed.
 INSTEAD = "instead: "
-# Reasons that begin with one of these do not get a "because".
+# A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
-# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the ids of
-# newer records that contradict the record; and the files mentioned in it that have changed since
-# then, as path -> "changed" or "gone".
+# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the IDs of
+# newer records that contradict the record; and the mentioned files that have changed since, as path
+# -> "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
-# Key of a record's evidence: ids of the records that it contradicts but does not supersede.
+# Key of a record's evidence: the IDs of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
-# Keys of a record's evidence: when a rule applies; further words to find it; the user's words.
+# Keys of a record's evidence: when a rule applies; additional search words; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
-# Keys of a note's evidence: the user agreed to a proposal of the assistant; and the time of the
-# quoted prompt, until the transcript shows that a person typed the prompt.
+# Keys of a note's evidence: the user agreed to the assistant's proposal; and the time of the quoted
+# prompt, until the transcript shows that a person typed this prompt.
 AGREED, STAGED = "agreed", "staged"
-# Key of a note's evidence: parts of `When:` that nobody typed; by themselves, they do not bind.
+# Key of a note's evidence: parts of `When:` that nobody typed; these alone do not bind the rule.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a bound rule's evidence: the effect that the user chose; its `When:` while suspended.
+# Keys of a bound rule's evidence: the effect chosen by the user; its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a record's evidence: its quotation may be shared; an owner of the team's space made the
 # rule ask every member. Another member's record has these keys only if the server vouches for them.
 RELEASED, FOR_TEAM = "released", "for_team"
-# Keys of a candidate's evidence: the prompt that contains it, the assistant's text before the
+# Keys of a candidate's evidence: the prompt that contains it, the assistant's text before this
 # prompt, and the number of other sessions in which the user said almost the same.
 PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
-# Key of a candidate's evidence: only the user may keep or drop it, because it may be pasted text.
+# Key of a candidate's evidence: it may be pasted text, so only the user may accept or reject it.
 PASTED = "pasted"
 MAX_SHOWN_CHARS = 400  # the maximum length of a record's text in questions and notices
 CONFIRMED = "confirmed"  # key of a record's evidence: when the user confirmed or reworded it
 # Key of a record's evidence and of a session's notes: the client's key, except for Claude Code.
 CLIENT = "client"
-# Keys of an imported record's evidence: the name of the program or file from which it came, the
-# file and line there, and the instruction file whose changes it follows.
+# Keys of an imported record's evidence: the program or file that it came from, the file and the
+# line there, and the instruction file whose changes it follows.
 IMPORTED, PLACE, LINE, INSTRUCTIONS = "imported", "place", "line", "instructions"
-# The possible states of the registry when it is read: intact, missing, or damaged.
+# Possible states of the registry when read: intact, missing, or damaged.
 SOUND, LOST, DAMAGED = "", "lost", "damaged"
-# How many steps a walk through the graph takes if the question does not specify it.
+# The number of steps of a graph traversal if the question does not specify it.
 DEFAULT_DEPTH = 2
 STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
-# Replaces erased text in a turn after a purge; the row remains, so that no copy is read again.
+# A purge replaces a turn's text with this; the row remains, so that no copy is read again.
 ERASED = "[erased]"
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
-# A JSON object that may be changed, and one that must not be, such as an operation's payload.
+# A JSON object that may be modified, and one that must not, such as an operation's payload.
 Json = dict[str, Any]
 Payload = Mapping[str, Any]
 
 
 class Entity(NamedTuple):
-    """A node of the graph: its name, its type, and its observations in the order of adding."""
+    """A node of the graph: its name, its type, and its observations, oldest first."""
 
     name: str
     type: str
@@ -134,14 +134,14 @@ class Relation(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Entities and relations, each in the order of their creation."""
+    """Entities and relations, each in order of creation."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
 
 
 class Record(NamedTuple):
-    """A memory that was stored deliberately. Its id and provenance are set when it is written. An
+    """A memory that was stored deliberately. Its ID and provenance are set when it is written. An
     empty field has no value; times are ISO 8601 in UTC.
     """
 
@@ -177,17 +177,17 @@ class Record(NamedTuple):
 
 
 def record_type(kind: str) -> str:
-    """Return the type of record for a word that is a type or the alias of a type."""
+    """Return the record type for a word, which is the name of a type or an alias."""
     return TYPE_ALIASES.get(kind, kind)
 
 
 def shown_type(kind: str) -> str:
-    """Return the word for a type that people and models see, e.g. `rule` for `constraint`."""
+    """Return the name of a type as shown to people and models, e.g. `rule` for `constraint`."""
     return _SHOWN.get(kind, kind)
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if a record may supersede another one; their texts are not compared."""
+    """Return True if the record `new` may supersede `old`; their texts are not compared."""
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get("user" if old.pinned else old.trust, 0):
         return False
     is_same_place = (new.scope, new.domain) == (old.scope, old.domain)
@@ -201,7 +201,7 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return a record's text: the user's own words, which are never cut, then the sentence."""
+    """Return a record's text: the user's own words, which are never cut, and then the sentence."""
     if words := users_words(record):
         return words_first(words, record.what, record.why if why else "", max_chars)
     agreed = record.evidence.get(AGREED)
@@ -216,7 +216,7 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, then as much of the caption as fits into `max_chars` (0: all)."""
+    """Return the user's words, and as much of the caption as fits into `max_chars` (0: all)."""
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -224,14 +224,14 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
         return words
     parts: list[str] = []
     for part in caption.split(". "):
-        # No new sentence begins at the dots of "e.g. Red" or "from 3.3. .. 9.3.".
+        # The dots in "e.g. Red" or "from 3.3. .. 9.3." do not end a sentence.
         if parts and not (part[:1].isupper() and "." not in parts[-1][-2:]):
             parts[-1] += f". {part}"
         else:
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # A text with unbalanced brackets could imitate a quotation, so replace its brackets.
+        # Replace the brackets of a text with unbalanced ones, which could imitate a quotation.
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -241,7 +241,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the indexes of records, with those adjacent that have the same words of the user."""
+    """Return the records' indexes, sorted so that records with equal user's words are adjacent."""
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
     keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
@@ -249,19 +249,19 @@ def by_words(records: Sequence[Record]) -> list[int]:
 
 
 def is_unconfirmed_import(record: Record) -> bool:
-    """Return True if a record was imported from a program or file and nobody has confirmed it."""
+    """Return True if a record was imported from a program or file and is not confirmed."""
     return record.trust == "tool" and IMPORTED in record.evidence
 
 
 def contradicted(record: Record) -> tuple[str, ...]:
-    """Return the ids of the older records that a record contradicts."""
+    """Return the IDs of the older records that a record contradicts."""
     ids = record.evidence.get(CONTRADICTS)
     return tuple(map(str, ids)) if isinstance(ids, list | tuple) else ()
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Map the id of each contradicted statement to the ids of newer statements that contradict it.
-    `stated` maps the id of each statement to its time and the ids that it contradicts. If two
+    """Map the ID of each contradicted statement to the IDs of newer statements that contradict it.
+    `stated` maps each statement's ID to its time and to the IDs that it contradicts. If two
     statements have the same time, the one that contradicts the other counts as newer.
     """
     newer: dict[str, list[str]] = {}
@@ -275,51 +275,51 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
 
 
 def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Map the id of each contradicted record to the ids of newer records that contradict it."""
+    """Map the ID of each contradicted record to the IDs of newer records that contradict it."""
     return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
 
 
 def marked_older(record: Record, newer: Sequence[str]) -> Record:
-    """Return a copy of a record, for display only, with the ids of newer records against it."""
+    """Return a copy of a record for display, with the IDs of newer records that contradict it."""
     return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
 def stated_at(record: Record) -> str:
-    """Return the time at which a record was stated, which may be before its creation."""
+    """Return the time when a record was stated, which may be before its creation."""
     return record.valid_from or record.created_at
 
 
 def text_with_reason(record: Record) -> str:
-    """Return a record's text, followed by the reason unless the text already contains it."""
+    """Return a record's text with its reason, unless the text already contains the reason."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
     return f"{record.what} — {as_reason(record.why)}"
 
 
 def as_reason(why: str) -> str:
-    """Return a reason so that it can follow a statement: "because …", "to …" or "instead: …"."""
+    """Word a reason so that it can follow a statement: "because …", "to …" or "instead: …"."""
     return why if why.lower().startswith(_LED_IN) else f"because {why}"
 
 
 def verdict(record: Record) -> str:
-    """Return `failed` or `worked` for a record, or ''; practices to follow count as `worked`."""
+    """Return a record's outcome: `failed`, `worked` (also for practices to follow), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
 
 
 def lacks_lesson(record: Record) -> bool:
-    """Return True if a record is about a failure, without a reason and without an alternative."""
+    """Return True if a record describes a failure but gives neither a reason nor an alternative."""
     return verdict(record) == "failed" and not (record.why or "instead" in record.what.lower())
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Return True if one of two records is about a failure and the other one about a success."""
+    """Return True if one of two records describes a failure and the other a success."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
 class Provenance(NamedTuple):
-    """The author, source and time of a change, which mark its operations and records."""
+    """The author, source and time of a change, which are stored in its operations and records."""
 
     source: str
     trust: str = "assistant"
@@ -332,7 +332,7 @@ class Provenance(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """A change of memory, in the form in which it is applied, journalled, queued and shared."""
+    """A change to memory, in the form in which it is applied, journalled, queued and shared."""
 
     id: str
     kind: str
@@ -342,7 +342,7 @@ class Operation(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """The filters of a query. A result must match one value of every filter that is not empty."""
+    """The filters of a query. A result must match one value of each filter that is not empty."""
 
     domains: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -353,7 +353,7 @@ class Filters(NamedTuple):
     categories: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
-    as_of: str = ""  # ISO 8601: the state of memory at that time
+    as_of: str = ""  # ISO 8601: search the state of memory at that time
 
 
 class Query(NamedTuple):
@@ -363,32 +363,32 @@ class Query(NamedTuple):
     terms: tuple[str, ...] = ()  # the content words, in lower case and in order
     phrases: tuple[str, ...] = ()
     entity_hints: tuple[str, ...] = ()
-    # Pairs (term, name) of a term and the known name that it means, by an alias or a misspelling.
+    # Pairs (term, name): the known name that a term means, by an alias or a misspelling.
     meant: tuple[tuple[str, str], ...] = ()
     intent: str = ""
     answer_type: str = ""
     filters: Filters = Filters()
     traverse: bool = False
     depth: int = DEFAULT_DEPTH
-    past: bool = False  # about an earlier state, so that superseded records may answer it
-    excluded: tuple[str, ...] = ()  # a text with one of these words is no result
-    unasked: tuple[str, ...] = ()  # a text with one of these words is ranked lower
+    past: bool = False  # asks about an earlier state, so superseded records may match
+    excluded: tuple[str, ...] = ()  # texts with one of these words are not results
+    unasked: tuple[str, ...] = ()  # texts with one of these words are ranked lower
     asked: str = ""  # the question without filters and exclusions
-    spans: tuple[tuple[str, str], ...] = ()  # around an event: first day, first day after
-    unread: tuple[str, ...] = ()  # for the user: which words look like filters but are none
+    spans: tuple[tuple[str, str], ...] = ()  # around an event: (first day, day after the last)
+    unread: tuple[str, ...] = ()  # words that look like filters but are not, for the user
 
 
 class Hit(NamedTuple):
-    """A search result in normal form (BR-2). `relevance` and `score` are from 0 to 1."""
+    """A search result in a uniform format (BR-2). `relevance` and `score` are from 0 to 1."""
 
     id: str
     text: str
     source: str
-    timestamp: str = ""  # '' if it is unknown
+    timestamp: str = ""  # '' if unknown
     relevance: float = 0.0
     entities: tuple[str, ...] = ()
-    # By source: type, why, scope, domain, trust, record (its id), entityType, relations, session,
-    # stale, days_since, superseded_by, matched (terms).
+    # Depending on the source: type, why, scope, domain, trust, record (its ID), entityType,
+    # relations, session, stale, days_since, superseded_by, matched (terms).
     metadata: Mapping[str, Any] = {}
     graph_relations: tuple[Relation, ...] = ()
     score: float = 0.0
@@ -399,7 +399,7 @@ class Hit(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Ranked hits, graph paths and failed sources; `notes` say how the question was parsed."""
+    """Ranked hits, graph paths and failed sources; `notes` explain how the question was parsed."""
 
     query: Query
     hits: tuple[Hit, ...] = ()
@@ -409,51 +409,51 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its id, name, root folder, local tier and keys."""
+    """A project: its ID, name, root folder, local tier and keys."""
 
     id: str
     name: str
     root: str
-    # By default `<main worktree>/.claude/memory`, or a folder in the home if that is unsuitable.
+    # The local tier's folder: `<main worktree>/.claude/memory` or, if unsuitable, one in the home.
     local: str
     keys: tuple[str, ...]
-    # The ids of projects to which this folder claims to belong without proof, or which own some of
-    # its keys: a conflict that the user must resolve.
+    # The IDs of projects to which this folder claims to belong without proof, or which own some of
+    # its keys; the user must resolve this conflict.
     others: tuple[str, ...] = ()
 
 
 class Registry(NamedTuple):
-    """The registry in the home, which maps each key to the id of its project."""
+    """The registry in the home, which maps each key to the ID of its project."""
 
-    keys: Mapping[str, str]  # from the projects' cards unless the state is SOUND
-    settled: tuple[str, ...] = ()  # keys about which the user has decided
-    undo: Mapping[str, Any] = {}  # changes of a folder's last link or split, by the folder's key
-    # Keys of folders with a project of their own because claims prove nothing: as if settled.
+    keys: Mapping[str, str]  # unless the state is SOUND, from the projects' cards
+    settled: tuple[str, ...] = ()  # keys for which the user has decided
+    undo: Mapping[str, Any] = {}  # changes by the last link or split of a folder, by its key
+    # Keys of folders made separate projects because claims prove nothing; treated as settled.
     asked: tuple[str, ...] = ()
-    state: str = SOUND  # or LOST or DAMAGED
+    state: str = SOUND  # SOUND, LOST or DAMAGED
 
 
 class Trust(NamedTuple):
-    """The claims that config.toml accepts: all of them, or those of folders below `roots`."""
+    """Which claims config.toml accepts: all of them, or only claims of folders below `roots`."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
 
 
 class Identity(NamedTuple):
-    """The keys of a folder as found in its files, the main worktree's root, and a display name."""
+    """A folder's keys as found in its files, the main worktree's root, and a name for display."""
 
-    own: tuple[str, ...]  # proved by the folder, the best key first
+    own: tuple[str, ...]  # keys proved by the folder, best key first
     root: str
     name: str
-    # Unproved keys; they become keys of this project only if no other project has them.
+    # Unproved keys; each becomes a key of this project only if no other project has it.
     claims: tuple[str, ...] = ()
-    pointer: str = ""  # of a repository elsewhere; it never becomes a key of this project
-    also: tuple[str, ...] = ()  # of this folder before `git init`, or if `.git` is removed
-    # The path of a linked worktree, to find the project after the worktree has been removed.
+    pointer: str = ""  # key of a repository elsewhere; never a key of this project
+    also: tuple[str, ...] = ()  # keys of this folder before `git init` or without `.git`
+    # The path of a linked worktree, for finding the project after the worktree is removed.
     place: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys under which the registry lists the folder."""
+        """Return all keys under which the registry lists the folder."""
         return (*self.claims, *self.own)

@@ -1,4 +1,4 @@
-"""Regular expressions, compiled when first used: most texts need only a few of the hundreds."""
+"""Regular expressions, compiled on first use, because most texts need only a few of hundreds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 @cache
 def pattern(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Return the compiled and cached regular expression; by default it ignores case."""
+    """Compile and cache a regular expression; by default it ignores case."""
     return re.compile(expression, flags)
 
 
 def exact(expression: str) -> re.Pattern[str]:
-    """Return the compiled and cached regular expression; it is case-sensitive."""
+    """Compile and cache a case-sensitive regular expression."""
     return pattern(expression, 0)

@@ -1,4 +1,4 @@
-"""Functions that start and check processes on this machine (Linux, macOS and Windows)."""
+"""Start and check processes on this machine (Linux, macOS and Windows)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-# For Windows: query right, exit code of a running process, error for another user's process.
+# Windows constants: query right, exit code of a running process, error for another user's process.
 QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
-# For Windows: no console; a new process group, so that Ctrl-C in the client does not reach the
-# process; and, if it is allowed, no membership in the parent's job.
+# Windows flags: no console; a new process group, so that Ctrl-C in the client does not reach the
+# process; and, if allowed, no membership in the parent's job.
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
-# The ids of detached processes that this process has started but not reaped.
+# The IDs of detached processes that this process has started but not yet reaped.
 _started: list[int] = []
 
 
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process that outlives this one and has no streams; return its id. Raises OSError."""
+    """Start a process that outlives this one and has no streams; return its ID. Raises OSError."""
     if system == "posix":
         spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
         try:
             process = int(spawn(file_actions=nowhere, setsid=True))
-        except NotImplementedError:  # macOS before 10.15: at least ignores Ctrl-C
+        except NotImplementedError:  # macOS before 10.15: at least ignore Ctrl-C
             process = int(spawn(file_actions=nowhere, setpgroup=0))
         _started.append(process)
         return process
@@ -43,13 +43,13 @@ def start_detached(
                 stderr=subprocess.DEVNULL,
                 creationflags=flags,
             ).pid
-        except PermissionError:  # The parent's job does not let processes leave it.
+        except PermissionError:  # The parent's job does not allow processes to leave it.
             continue
     raise OSError(f"{command[0]} cannot be started.")
 
 
 def reap() -> None:
-    """Reap the detached processes that have ended, because they would otherwise remain zombies."""
+    """Reap detached processes that have ended, which would otherwise remain as zombies."""
     for process in list(_started):
         try:
             has_ended = os.waitpid(process, os.WNOHANG)[0] == process
@@ -79,7 +79,7 @@ def _has_ended(process: int, states: str = "/proc") -> bool:
 
 
 def _state_by_ps(process: int) -> str:
-    """Return a process's state as printed by `ps`, for macOS, which has no /proc; '' if unknown."""
+    """Return a process's state as printed by `ps`, for macOS without /proc; '' if unknown."""
     import subprocess  # imported late: not needed on Linux
 
     command = ["/bin/ps", "-o", "stat=", "-p", str(process)]
@@ -91,7 +91,7 @@ def _state_by_ps(process: int) -> str:
 
 
 def _runs_by_handle(process: int, kernel: Any = None) -> bool:
-    """Return True if a process is running. This is for Windows, where signal 0 would end it."""
+    """Return True if a process is running, on Windows, where signal 0 would end the process."""
     import ctypes
 
     system: Any = kernel or vars(ctypes)["WinDLL"]("kernel32", use_last_error=True)
@@ -109,7 +109,7 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
         system.CloseHandle(handle)
 
 
-# Returns True if the process with this id is running; zombies do not count.
+# A function that returns True if the process with this ID is running; zombies do not count.
 is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
@@ -121,13 +121,13 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Run a module's `main()` detached; return the process's id. Raises OSError."""
+    """Run a module's `main()` in a detached process; return the process's ID. Raises OSError."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    # Keys belong into `environ`, because all users can read arguments.
+    # Keys must be passed in `environ`, because all users can read a process's arguments.
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]
     return start_detached(command, environ)
 
 
 def cache_options() -> list[str]:
-    """Return the option that tells Python where compiled files are; [] for the default folder."""
+    """Return the option that sets Python's folder of compiled files; [] for the default folder."""
     return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []

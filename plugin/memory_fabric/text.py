@@ -1,4 +1,4 @@
-"""Functions on texts, pure and linear in time: words, search terms, truncation and others."""
+"""Functions on texts, all pure and linear in time: words, search terms, truncation and others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-# English stopwords; question words are among them, because they say nothing about the content.
+# English stopwords, including question words, which say nothing about the content.
 STOPWORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
     before being below between both but by can cannot could couldn did didn do does doesn doing don
@@ -22,7 +22,7 @@ STOPWORDS = frozenset(
 
 
 class _Table(dict[int, Any]):
-    """A table for str.translate; the entry of a character is computed and cached on first use."""
+    """A table for str.translate; each character's entry is computed and cached on first use."""
 
     def __init__(self, value_of: Callable[[str], Any]) -> None:
         self._value_of = value_of
@@ -32,41 +32,41 @@ class _Table(dict[int, Any]):
         return value
 
 
-# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed, too.
+# Scripts without spaces. unicode61 indexes a whole run as one token, so pairs are indexed too.
 _CJK = (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff"))
-# Keeps letters and digits, and replaces every other character by a space.
+# Keeps letters and digits, and replaces every other character with a space.
 _LETTERS = _Table(lambda c: ord(c) if c.isalnum() else 32)
-# The kind of a character: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for others (no CamelCase).
+# A character's kind: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for any other (no CamelCase).
 _KINDS = _Table(
     lambda c: "." if c > "\x7f" or not c.isalnum() else "0" if c.isdigit() else "Aa"[c.islower()]
 )
-# The kind of a character: `C` in scripts without spaces, a space in all others.
+# A character's kind: `C` in scripts without spaces, a space otherwise.
 _SCRIPTS = _Table(lambda c: "C" if c.isalnum() and any(a <= c <= z for a, z in _CJK) else " ")
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _ASCII_KINDS = bytes(ord(_KINDS[code]) for code in range(256))
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 _ACCENTS = frozenset(map(chr, range(0x300, 0x370)))
-# Nouns after which a single letter is a name, as in `plan B`.
+# Nouns that may be followed by a single letter as a name, as in `plan B`.
 LETTERED = frozenset(
     """plan step option vitamin variant version phase team class grade type appendix section part
     group tier room gate block building terminal line level drive scenario solution case column
     hepatitis candidate proposal""".split()
 )
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
-# Punctuation at the end of a sentence that does not change its meaning, unlike a question mark.
+# Final punctuation that does not change a sentence's meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A text covers another if it has this share, and this number, of the other's content words.
+# The minimum share and number of another text's content words that a text must contain to cover it.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
-# Tags in which clients and models enclose their own texts; texts in memory must not imitate them.
+# Tags that clients and models put around their own texts; texts in memory must not imitate them.
 FENCE_TAGS = frozenset(
     """system function-results function-calls function-result function-call tool-result tool-results
     tool-use tool-call invoke assistant user human""".split()
 )
 # Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
-# annotations and tags. Joiners and variation selectors are not included: some scripts need them.
+# annotations and tags. Joiners and variation selectors are left out: some scripts need them.
 HIDDEN = frozenset(map(chr, (
     0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9,
     0xFFFA, 0xFFFB, *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xE0000, 0xE0080),
@@ -75,25 +75,25 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-# NOTED_AS stands between the user's words and the assistant's sentence. If the line above quotes
-# the same words, they are cut to MAX_AGAIN_CHARS characters, and ABOVE stands in place of NOTED_AS.
+# NOTED_AS separates the user's words from the assistant's sentence. If the previous line quotes the
+# same words, they are cut to MAX_AGAIN_CHARS characters, and ABOVE replaces NOTED_AS.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, in lower case and in order, split at `_` and punctuation."""
+    """Return the words of a text in order and in lower case, split at `_` and punctuation."""
     return runs(composed(text).lower())
 
 
 def runs(text: str) -> list[str]:
-    """Return the runs of letters and digits in a text, with their case."""
+    """Return all runs of letters and digits in a text, with their case preserved."""
     if text.isascii():
         return text.encode().translate(_ASCII_LETTERS).decode().split()
     return text.translate(_LETTERS).split()
 
 
 def composed(text: str) -> str:
-    """Combine letters with the separate accents after them (NFC), as the full-text index does."""
+    """Combine letters with separate accents that follow them (NFC), as the full-text index does."""
     if text.isascii() or _ACCENTS.isdisjoint(text):
         return text
     import unicodedata  # imported late: few texts have separate accents, e.g. macOS file names
@@ -102,13 +102,13 @@ def composed(text: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Return a text's content words in order, each once; all words if all are stopwords. Numbers
-    are content words, and so are single letters used as names: `plan B`, `in C`, `vitamin D`.
+    """Return a text's distinct content words in order; all words if all of them are stopwords.
+    Numbers are content words; so are single letters used as names: `plan B`, `in C`, `vitamin D`.
     """
     whole = text
     for mark in ("'s", "’s"):
         if mark in whole:
-            # Remove the mark only at the end of words, because a quotation may begin with it.
+            # Remove `'s` only at the end of words, because a quotation may begin with it.
             head, *tails = whole.split(mark)
             for part in tails:
                 ends = head[-1:].isalnum() and not part[:1].isalnum()
@@ -127,7 +127,7 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return, in lower case, the single letters used as names and not as words like "a"."""
+    """Return the single letters, in lower case, used as names and not as words like "a"."""
     letters: set[str] = set()
     tokens = text.split()
     for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
@@ -159,18 +159,18 @@ def is_file(token: str) -> bool:
 
 
 def camel_parts(text: str) -> list[str]:
-    """Return the parts of a text's CamelCase words in lower case: fast, api for `FastAPI`."""
+    """Return the parts of a text's CamelCase words, in lower case: `fast`, `api` for `FastAPI`."""
     parts: list[str] = []
     if text.isascii():
         may_be = text.encode().translate(_ASCII_KINDS)
         if b"aA" not in may_be and b"0A" not in may_be and b"AAa" not in may_be:
             return parts
     for word in runs(text):
-        # Most words have only one part, because they are in lower case after the first letter.
+        # Most words have lower-case letters after the first one, and so only one part.
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A new part begins with a capital after a small letter or digit, or before a small letter.
+        # A new part begins at a capital after a small letter or digit, or before a small letter.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
@@ -186,7 +186,7 @@ def _parts(word: str, kinds: str) -> list[str]:
             end += 1
         capitals, before_small = end - at, kinds[end : end + 1] == "a"
         if capitals > 1 and before_small:
-            end -= 1  # The last capital belongs to the next part.
+            end -= 1  # the last capital begins the next part
         elif not capitals or before_small:
             while kinds[end : end + 1] in _SMALL:
                 end += 1
@@ -197,7 +197,7 @@ def _parts(word: str, kinds: str) -> list[str]:
 
 
 def cjk_pairs(text: str) -> list[str]:
-    """Return all pairs of adjacent characters of scripts without spaces, such as Chinese."""
+    """Return all pairs of adjacent characters in scripts without spaces, such as Chinese."""
     if text.isascii():
         return []
     kinds = text.translate(_SCRIPTS)
@@ -209,14 +209,14 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """Return the words that FTS5's tokenizer does not find: CamelCase parts, and CJK pairs."""
+    """Return the words that FTS5's tokenizer does not find: CamelCase parts and CJK pairs."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-@lru_cache(4096)  # Every stage stems the same words again.
+@lru_cache(4096)  # many stages stem the same words
 def stem(word: str) -> str:
-    """Return a word's light English stem, the same for `cache` and `caching`; not used by FTS5."""
-    # A word that ends with a digit is a name or a number: `node11` differs from `node1`.
+    """Return a light English stem, equal for `cache` and `caching`; not used by FTS5."""
+    # A word ending with a digit is a name or a number: `node11` differs from `node1`.
     return word if word[-1:].isdigit() else loose_stem(word)
 
 
@@ -226,7 +226,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def loose_stem(word: str) -> str:
-    """Return a stem in the form of the database's keys: a doubled last letter becomes single."""
+    """Return a word's stem as used in database keys: a doubled last letter becomes single."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -244,8 +244,8 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function from a text to its mask: the bits of those stems in `bits` that it has."""
-    # A stem has the same first three letters as its word.
+    """Return a function that maps a text to a mask: the bits of all stems that occur in it."""
+    # A stem begins with the same three letters as its word.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -263,7 +263,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Slow path: accents may join runs, or a letter may become two in lower case.
+            # Slow path, for accents that may join runs, and letters that become two in lower case.
             of_text[text] = read(text)
             return of_text[text]
         for beginning in beginnings:
@@ -285,26 +285,26 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def name_key(name: str) -> str:
-    """Return a key that is the same for names that differ only in case, `-`, `_` or spaces."""
+    """Return a key that is equal for names that differ only in case, `-`, `_` or spaces."""
     return name.casefold().translate(_SEPARATORS) or name
 
 
 def same_form(text: str) -> str:
-    """Return a text's normal form. It is the same for texts that differ only in white space, in the
-    case of words without inner capitals (`Use`, `USE`), or in punctuation at the end. Digits, other
+    """Return a text's normal form, which is equal for texts that differ only in white space, in the
+    case of words without inner capitals (`Use`, `USE`), or in final punctuation. Digits, other
     punctuation, and the case of names like `nodeA` make a difference.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     for at, word in enumerate(parts):
-        if word.isupper() or not any(map(str.isupper, word[1:])):  # not a name like `nodeA`
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # excludes names like `nodeA`
             parts[at] = word.lower()
     return " ".join(parts).rstrip()
 
 
 def covers(text: str, other: str) -> bool:
-    """Return True if `text` contains `other`, literally or by nearly all of its content words."""
+    """Return True if `text` contains `other` literally, or nearly all of its content words."""
     if other.lower() in text.lower():
         return True
     own = content_stems(other)
@@ -313,7 +313,7 @@ def covers(text: str, other: str) -> bool:
 
 
 def cut(text: str, max_chars: int) -> str:
-    """Truncate a text to `max_chars`, if possible at a word; a truncated text ends with `…`."""
+    """Truncate a text to `max_chars`, between words if possible; a truncated text ends with `…`."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -329,19 +329,19 @@ def many(number: int, what: str) -> str:
 
 
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
-    """Join the first `most` parts and count the other parts: `a, b and 3 more`."""
+    """Join the first `most` parts and give the number of other parts: `a, b and 3 more`."""
     listed = list(parts)
     number_left = len(listed) - most
     return by.join(listed[:most]) + (f" and {number_left} more" if number_left > 0 else "")
 
 
 def one_line(text: str) -> str:
-    """Replace each run of white space in a text by one space."""
+    """Replace each run of white space in a text with one space."""
     return " ".join(text.split())
 
 
 def without_controls(text: str) -> str:
-    """Remove control characters, which must not be in text files; keep white space."""
+    """Remove control characters, which must not be in text files, but keep white space."""
     if text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
@@ -355,7 +355,7 @@ def without_injected(text: str) -> str:
 
     from memory_fabric.patterns import pattern
 
-    # Match the escaped form, too, in which some clients add the blocks to the user's message.
+    # Also match the escaped form in which some clients add these blocks to the user's message.
     block = (
         rf"(?:<|&lt;)({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}?(?:>|&gt;).*?"
         r"(?:(?:<|&lt;)/\1\s{0,8}(?:>|&gt;)|\Z)"
@@ -364,7 +364,7 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Replace guarded tags and remove invisible characters, for models and screens."""
+    """Make a text safe for models and screens: escape guarded tags, remove invisible characters."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
@@ -376,7 +376,7 @@ def neutralised(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Replace `<` by `‹` in this plugin's own tags, and change nothing else; for texts to store."""
+    """Replace `<` with `‹` in this plugin's own tags only; for texts to be stored."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
     from memory_fabric.patterns import pattern  # imported late: rarely needed
@@ -388,7 +388,7 @@ def unfenced(text: str) -> str:
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
     if "<" not in text and "&lt;" not in text:
         return False
-    # Treat both Turkish letters as an i, because case-insensitive regular expressions do so.
+    # Treat both Turkish letters as an i, as case-insensitive regular expressions do.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")
     return any(tag in folded for tag in tags)
 
@@ -403,7 +403,7 @@ def encodable(text: str) -> str:
 
 
 def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -> Any:
-    """Apply `change` to each text in a JSON value; with `keys`, also to the keys of objects."""
+    """Apply `change` to each text in a JSON value; if `keys`, also to the keys of objects."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -414,7 +414,7 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
 
 
 def folded(line: str, before: str) -> str:
-    """Return a line with the user's words abbreviated if the line before quotes the same words."""
+    """Abbreviate the user's words in a line if the previous line quotes the same words."""
     head, words, caption = _quoting(line)
     if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
         return line
@@ -422,7 +422,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Return an abbreviated line with the full words from the line before; '' if they differ."""
+    """Restore abbreviated words in a line from the previous line; '' if the words do not match."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]

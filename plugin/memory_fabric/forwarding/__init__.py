@@ -1,1 +1,1 @@
-"""Forwarding of sessions to another machine, the receiver."""
+"""Forward sessions to another machine, called the receiver."""

@@ -1,9 +1,9 @@
-"""The sender: posts spooled items to the receiver, in a process for which no hook waits.
+"""The sender: posts spooled items to the receiver, in a detached process, so that no hook waits.
 
 An item's file is deleted only after the receiver has accepted the item (2xx), and an item that is
-sent twice has the same idempotency key, so nothing is lost if the process is killed. Items that the
-receiver rejects permanently are set aside. Only the standard library and this package are imported,
-because hooks run without the installed packages.
+sent twice has the same idempotency key. So nothing is lost or duplicated if the process is killed.
+Items that the receiver rejects permanently are set aside. Only the standard library and this
+package are imported, because hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from memory_fabric.store.queues import spool
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"
-# The delay doubles from the first value to the last; a random share of up to half is subtracted.
+# The delay doubles from the first value up to the last; a random part, at most half, is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Limits of one pause and of the process's lifetime. After that, a later hook starts a new sender.
+# The maximum length of a pause and of the process's life. Later, a hook starts a new sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# One item may be the cause of a failure, so a round ends only after this many failures in a row.
+# A round ends only after this many consecutive failures, because one bad item may cause a failure.
 TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The number of items that were accepted and rejected in a round, and the last failure."""
+    """The result of a round: the numbers of accepted and rejected items, and the last failure."""
 
     arrived: int = 0
     refused: int = 0
@@ -56,7 +56,7 @@ class Clock(NamedTuple):
 
 
 def main() -> int:
-    """Run the detached sender: post all waiting items, and log a failure."""
+    """Run the detached sender: post all waiting items, and log any failure."""
     settings = read_settings(os.environ, {})
     try:
         settings = switches.settings_of(os.environ)
@@ -76,7 +76,7 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send items until none is due soon enough for this process. Raises OSError, TimeoutError."""
+    """Send items until none is due within this process's lifetime. Raises OSError, TimeoutError."""
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
     while _has_work(settings, held_ids, clock.now()):
@@ -84,7 +84,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
             try:
                 held.enter_context(files.Locked(os.path.join(spool.folder_of(home), LOCK), 0))
             except TimeoutError:
-                return  # another sender is running; it will check for new items
+                return  # another sender is running, and will check for new items
             while _has_work(settings, held_ids, clock.now()):
                 delay_s = _note(settings, _round(settings, post, clock, held_ids), clock)
                 if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
@@ -136,7 +136,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 def _is_for_now(settings: Settings, item: spool.Item, content: Mapping[str, Any]) -> bool:
     if not content:
-        if os.path.exists(item.path):  # else the item was purged
+        if os.path.exists(item.path):  # otherwise, the item has been purged
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
@@ -144,10 +144,10 @@ def _is_for_now(settings: Settings, item: spool.Item, content: Mapping[str, Any]
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Save the result of a round; return the seconds until the next attempt, 0 without failure."""
+    """Save the result of a round; return the seconds until the next attempt, 0 after success."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
-        return 0.0  # memory was uninstalled: create no files
+        return 0.0  # after an uninstall, do not create files
     if done.failure is None:
         if done.arrived or done.refused:
             spool.update_state(home, to=settings.forward_url, failures=0, next_at=0)
@@ -164,21 +164,21 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
 
 
 def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
-    """Return the seconds to wait after this many failures in a row, at least `retry_after_s`."""
+    """Return the wait in seconds after this many consecutive failures, at least `retry_after_s`."""
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 
 
-# The timeout of connecting and of each read, and the timeout of a whole request.
+# Timeouts in seconds: of connecting and of each read, and of the whole request.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# The text that replaces the key in answers; the statuses after which an item is not sent again.
+# The replacement for the key in answers, and the statuses after which an item is not sent again.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
 class Answer(NamedTuple):
-    """The receiver's answer: status (0 if there was no response), a message, and a remedy."""
+    """The receiver's answer: HTTP status (0 without a response), message, and remedy."""
 
     status: int
     message: str = ""
@@ -192,7 +192,7 @@ Post = Callable[[bytes, str], Answer]
 
 
 def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Post:
-    """Return a function that posts to the configured receiver; `now` returns the current time."""
+    """Return a function that posts to the configured receiver; `now` is the clock to use."""
     url, proxies = settings.forward_url, {}
     if url.startswith("https:") and not is_loopback(url):
         proxy = urllib.request.getproxies_environment().get("https", "")
@@ -217,7 +217,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
         secret = settings.forward_key
         if not secret:
             return answer
-        # Redact the key, because the receiver may have repeated it in its answer.
+        # Redact the key, which the receiver may have repeated in its answer.
         message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
         return answer._replace(message=message, text=text)
 
@@ -225,7 +225,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A handler that does not follow redirects, so that a redirect itself is the response."""
+    """A handler that does not follow redirects, but returns the redirect as the response."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -266,7 +266,7 @@ def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
                 data = error.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
             text = cut(without_secrets(without_controls(data)), MAX_ANSWER_CHARS)
         except (OSError, http.client.HTTPException, ValueError):
-            pass  # the status is enough
+            pass  # the status is sufficient
     stated = (error.headers.get("Retry-After", "") if error.headers else "").strip()
     try:  # Retry-After is a number of seconds or a date
         is_number = stated.isascii() and stated.isdigit()

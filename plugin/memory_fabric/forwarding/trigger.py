@@ -14,7 +14,7 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: config.Settings) -> tuple[Callable[[], None], ...]:
-    """Return the actions to run after the hook's reply: to start the sender if an item is due."""
+    """Return the actions for after the hook's reply: start the sender if an item is due."""
     if not settings.forward_url or not config.captures(settings):
         return ()
 
@@ -33,10 +33,10 @@ def start(settings: config.Settings) -> int:
 
 
 def news(settings: config.Settings) -> str:
-    """Return a notice when a receiver is used for the first time, afterwards ''."""
+    """Return a notice the first time that a receiver is used; afterwards ''."""
     url = settings.forward_url
     if not settings.attended or not config.captures(settings):
-        return ""  # no user is there, or nothing is forwarded
+        return ""  # no user would see it, or nothing is forwarded
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
@@ -61,5 +61,5 @@ def is_loopback(url: str) -> bool:
 
 
 def is_plain(url: str) -> bool:
-    """Return True if data sent to a URL is not encrypted: http to another machine."""
+    """Return True if data for a URL is sent unencrypted: by http, to another machine."""
     return url.startswith("http:") and not is_loopback(url)

@@ -121,7 +121,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Do not save that recall is off if only this process has it off or config.toml is invalid.
+        # Save NO_PROJECT, but not if only this process is muted or if config.toml is invalid.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -177,7 +177,7 @@ def _handled(
             log(f"{event.name}: {failure}")
         may_alert = entry.shows_notices and memory.settings.notices != "off"
         if may_alert and (memory.failures or event.name == "Stop"):
-            from memory_fabric.store.home.log import notice_of_failures  # late: rarely used
+            from memory_fabric.store.home.log import notice_of_failures  # imported late: rare case
 
             alert = notice_of_failures(memory.failures, memory.settings, event.name)
             replies.append(Reply(notice=alert))
@@ -185,7 +185,7 @@ def _handled(
         texts = (reply.context, reply.refusal, reply.question)
         if any(texts):
             # A stored text may contain a secret that older rules missed, so redact it again.
-            from memory_fabric.redaction.redact import block_without_secrets  # late: rarely used
+            from memory_fabric.redaction.redact import block_without_secrets  # imported when needed
 
             context, refusal, question = (t and block_without_secrets(t) for t in texts)
             reply = reply._replace(context=context, refusal=refusal, question=question)
@@ -199,7 +199,7 @@ def _handled(
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
-    from memory_fabric.store.home.switches import settings_of  # late: invalid events do not need it
+    from memory_fabric.store.home.switches import settings_of  # imported late: for valid events
 
     is_foreign = in_shell_of_another(environ, event.client.key)
     settings = settings_of(environ)._replace(foreign=is_foreign)

@@ -82,7 +82,7 @@ def fitted(text: str) -> str:
 
 
 MAX_INPUT_BYTES = 8 << 20
-# Up to this much further input is read and discarded, so that the client's pipe does not break.
+# Input beyond the limit is read up to this size, so that the client's pipe does not break.
 MAX_DRAINED_BYTES = 64 << 20
 STDIN, STDOUT = 0, 1
 

@@ -41,7 +41,7 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Log `work` that was not done, and mark lost memories, without a database. Never raises."""
+    """Log `work` that was not done, and mark lost memories. Uses no database; never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 

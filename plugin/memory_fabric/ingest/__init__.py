@@ -1,1 +1,1 @@
-"""Ingest: makes memories from texts that other programs have sent."""
+"""Ingest: create memories from texts that other programs have sent."""

@@ -1,5 +1,5 @@
-"""Conversion of an ingested text into turns and records, without side effects. Other programs do
-not speak for the user, so their records have the trust of a tool and the stated confidence.
+"""Convert an ingested text to turns and records, without side effects. Other programs do not speak
+for the user, so their records get the trust "tool" and the confidence that the programs state.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ from memory_fabric.store.queues.ingest_queue import Claimed
 from memory_fabric.text import one_line, same_form, without_injected, words
 
 MAX_TURN_CHARS = 16 << 10
-# The maximum number of notes read from one text; the number of decisions is not limited.
+# The maximum number of notes per text; the number of decisions is not limited.
 MAX_NOTES = 60
-# The minimum number of words of a turn; a shorter text is a greeting or a status message.
+# The minimum number of words in a turn; a shorter text is a greeting or a status message.
 LEAST_WORDS = 3
-# The words of a turn are counted in this many characters at its beginning.
+# A turn's words are counted only in this many characters at its beginning.
 MAX_LOOKED_AT = 2000
 
 
 def provenance(claimed: Claimed) -> models.Provenance:
-    """Return the provenance of an ingested text, such as its sender, its session and its time."""
+    """Return the provenance of an ingested text: its sender, its session, its time, and so on."""
     ingest = claimed.ingest
     at = said_at(ingest.created_at, claimed.accepted_at)
     by = models.Provenance(models.INGEST, "tool", ingest.session_id, ingest.source_model, at=at)
@@ -36,7 +36,7 @@ def provenance(claimed: Claimed) -> models.Provenance:
 
 
 def said_at(stated: str, accepted_at: str) -> str:
-    """Return the time `stated` for a text, in UTC; `accepted_at` if it is invalid or later."""
+    """Convert a text's time `stated` to UTC; return `accepted_at` if it is invalid or later."""
     try:
         time = datetime.fromisoformat(stated)
         said_s = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -46,14 +46,14 @@ def said_at(stated: str, accepted_at: str) -> str:
 
 
 def messages(summary: str) -> list[str]:
-    """Split a summary into its messages, which are separated by lines of three hyphens."""
+    """Split a summary into its messages, at lines that consist of three hyphens."""
     grouped = groupby(summary.splitlines(), lambda line: line.strip() == ingest_protocol.BETWEEN)
     texts = ("\n".join(lines).strip() for is_separator, lines in grouped if not is_separator)
     return [text for text in texts if text]
 
 
 def episodes(claimed: Claimed) -> list[dict[str, str]]:
-    """Return a text's turns as rows for the store; in one session, equal texts have equal ids."""
+    """Return a text's turns as rows for the store; equal turns of a session have equal IDs."""
     session, by = claimed.ingest.session_id or f"ingest:{claimed.id}", provenance(claimed)
     about = {"session": session, "role": "assistant", "place": models.INGEST}
     about |= {"agent": by.agent, "project": claimed.ingest.project, "created_at": by.at}
@@ -69,14 +69,14 @@ def episodes(claimed: Claimed) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return the records of a text, with fixed ids: its decisions, and the notes in its summary;
-    the remainder is stored only as turns. `known` maps the `name_key`s of existing entities to
-    their names. `unread` counts decisions and notes that cannot be parsed: only their texts are
-    stored.
+    """Return the records of a text, with deterministic IDs: its decisions, and the notes in its
+    summary. All other text is stored only as turns. `known` maps the `name_key`s of existing
+    entities to their names. `unread` counts decisions and notes that cannot be parsed, and of which
+    only the text is stored.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
-    # The reason and the rejected alternatives are extracted from the decision's text.
+    # Extract the reason and the rejected alternatives from the text of each decision.
     decision = partial(statement, type="decision", known=known)
     decisions = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
     stated = [unread.attempt(models.Record("decision", t), decision, t) for t in decisions if t]
@@ -96,7 +96,7 @@ def records(
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
-    """Return the record of a note. It replaces no record, and its quotation is not checked."""
+    """Convert a note to a record, which replaces no record and has an unchecked quotation."""
     note = note._replace(text=without_secrets(note.text))
     rejected = [without_secrets(name) for name in alternatives(note.instead_of)]
     parse_note = partial(statement, type=note.kind, why=without_secrets(note.why), known=known)

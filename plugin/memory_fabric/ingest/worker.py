@@ -1,9 +1,9 @@
 """The worker process of the ingest queue, which `memory-fabric queue work` runs.
 
-Several workers may run at once; a worker owns a text until its lease expires. If the store cannot
-accept a text now, the text is tried again later. The worker first saves a plan for the text, whose
-steps have fixed ids and are marked as done in the queue, so that another worker can continue the
-plan and nothing is stored twice.
+Several workers may run at once; each owns a text until its lease on the text expires. If the store
+cannot accept a text now, the text is retried later. The worker first saves a plan for the text,
+whose steps have fixed IDs and are marked as done in the queue. So another worker can continue the
+plan, and nothing is stored twice.
 """
 
 import os
@@ -26,27 +26,27 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Claimed
 
-# Seconds that processing a text may take, and seconds after which another worker may claim it.
+# The maximum time for processing a text, and the time after which another worker may claim it.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# Seconds between checks for texts that are due; a check takes microseconds.
+# Seconds between checks for due texts; a check takes microseconds.
 POLL_S = 0.1
-# While texts are waiting, the other tiers are updated at intervals of this many seconds.
+# While texts are waiting, the other tiers are updated only every this many seconds.
 LATEST_S = 5.0
-# Seconds to wait after an error of the store.
+# Seconds to wait after a store error.
 RETRY_S = 2.0
 FAILURES = (errors.FabricError, OSError, sqlite3.Error)
 Clock = Callable[[], float]
 
 
 class TooLong(BaseException):
-    """Raised if a text exceeds the time limit; not an Exception, so that no handler swallows it."""
+    """Raised if processing a text takes too long; not an Exception, so no handler swallows it."""
 
 
 class Worker:
-    """A worker that counts the texts that it has `done`, and `failed` attempts; call `run` once."""
+    """A worker that counts texts `done` and attempts that `failed`; call `run` only once."""
 
     def __init__(self, settings: Settings, name: str = "", *, now: Clock = time.time) -> None:
-        self._settings = settings._replace(session="")  # each text has its own session
+        self._settings = settings._replace(session="")  # because each text has its own session
         self.name = name or f"{os.getpid()}-{ids.new_id()[-6:]}"
         self.done = self.failed = 0
         self._now, self.limit_s = now, LIMIT_S
@@ -56,11 +56,11 @@ class Worker:
         self._last_error = ""
 
     def stop(self, *_: object) -> None:
-        """Stop after the current text; this method can be used as a signal handler."""
+        """Stop after the current text; usable as a signal handler."""
         self._stopping.set()
 
     def run(self, *, once: bool = False, parent: int = 0) -> "Worker":
-        """Process texts until stopped or process `parent` ends; if `once`, until no text is due."""
+        """Process texts until stopped or process `parent` ends; with `once`, until none is due."""
         is_child = os.name == "posix" and os.getppid() == parent
 
         def alive() -> bool:
@@ -123,12 +123,12 @@ class Worker:
 
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
         if not ingest_queue.fail(memory, claimed.id, self.name, why, self._now()):
-            return  # The text is done, or another worker owns it.
+            return  # The text was finished, or another worker owns it.
         self.failed += 1
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Update journals and MEMORY.md if the queue is empty (`idle`), else every LATEST_S."""
+        """Update journals and MEMORY.md if the queue is empty (`idle`), or else every LATEST_S."""
         since = self._changed_at
         if self._memory is None or since is None:
             return
@@ -149,7 +149,7 @@ class Worker:
                     return
                 due_s = ingest_queue.next_due_s(memory, self._now())
             except FAILURES:
-                return  # The next call of `_process_one` reports the error.
+                return  # The next call of `_process_one` will report the error.
             if memory.settings.writes and due_s == 0.0:
                 return
 
@@ -171,7 +171,7 @@ class Worker:
 
 
 def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Worker:
-    """Run a worker until SIGTERM or SIGINT; it finishes the current text before it ends."""
+    """Run a worker until SIGTERM or SIGINT; the worker then finishes its current text."""
     worker = Worker(settings, name)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, worker.stop)
@@ -193,9 +193,9 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return its record ids (`records`) and its number of `turns`. `note` saves the
-    progress; if it returns False, because another worker owns the text now, return None. Only the
-    last write is durable: if the power fails, lost steps are repeated. Raises StoreUnavailable.
+    """Process a text; return its record IDs (`records`) and its number of `turns`. `note` saves the
+    progress, or returns False if another worker owns the text; then return None. Only the last
+    write is durable: after a power failure, lost steps are repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()
@@ -219,7 +219,7 @@ def process_text(
         for number in range(int(progress["step"]), len(progress["plan"])):
             record = records.from_object(progress["plan"][number])
             stored, _ = remember.state(memory, record, parts.provenance(claimed))
-            # If a record is too uncertain, or was forgotten by the user, it is not stored.
+            # A record that is too uncertain, or that the user made memory forget, is not stored.
             progress["records"] += [stored.id] if stored is not None and stored.id else []
             progress["step"] = number + 1
             if not note(progress):
@@ -230,7 +230,7 @@ def process_text(
 
 
 def try_once(memory: Memory, claimed: Claimed, worker: str, now: Clock, lease_s: float) -> bool:
-    """Process a claimed text; return False if another worker owns it now. Catches no error."""
+    """Process a claimed text; return False if another worker owns it by now. Catches no errors."""
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)

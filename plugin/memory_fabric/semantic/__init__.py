@@ -1,9 +1,9 @@
-"""Similarity of meaning for the server and the command line, if the extra `semantic` is installed.
-Hooks import nothing from this package. If the extra is not installed, recall does without it.
+"""Similarity of meaning, for the server and the command line, if the extra `semantic` is installed.
+Without the extra, recall does not use similarity. Hooks never import this package.
 """
 
 import os
 
-# With several threads, products of small matrices are slower, up to a hundred times on a busy
-# machine. OpenBLAS reads this variable when numpy is loaded, and only this package loads numpy.
+# With several threads, products of small matrices are slower: on a busy machine, up to a hundred
+# times. OpenBLAS reads this variable when numpy is loaded, and only this package loads numpy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,5 +1,5 @@
-"""Similarity of meaning for recall if the extra is installed; others import only this module.
-`measure_for` costs only a few stats; numpy and the model are loaded for the first question.
+"""Similarity of meaning for recall, if the extra is installed; the only module that others import.
+`measure_for` costs only a few `stat` calls: numpy and the model are loaded for the first question.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# Minimum cosine similarity of a text that shares no word with the question; most others have less.
+# The minimum cosine similarity for a text that shares no word with the question; most have less.
 FLOOR = 0.25
-MAX_FRESH = 24  # the maximum number of hits embedded for a question; each takes 5 to 10 ms
+MAX_FRESH = 24  # the maximum number of hits to embed per question; each takes 5 to 10 ms
 MAX_KEPT = 2000
-# One Measure for each model, used for all questions in this process.
+# One Measure per model, shared by all questions in this process.
 _measures: dict[str, Measure] = {}
 
 
 class Measure:
-    """A finder of stored texts similar to a question; it finds none if the model is unusable."""
+    """Finds stored texts that are similar to a question; finds none if the model is unusable."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
         self._files = (weights, tokenizer)
         self._model: Model | None = None
         self._matrices: dict[str, Matrix] = {}
-        self._fresh: dict[str, Any] = {}  # vectors by text, for texts without a stored vector
+        self._fresh: dict[str, Any] = {}  # vectors by text, for texts that have no stored vector
         self.broken = ""
 
     @property
@@ -50,13 +50,13 @@ class Measure:
         return self._model
 
     def ready(self) -> bool:
-        """Load the model if needed. If this fails, save why in `broken` and return False."""
+        """Load the model if needed. If this fails, store the reason in `broken`; return False."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # Recall works even if the package is broken; its compiled modules may raise any error.
+            # Recall must work even with a broken package, whose compiled code may raise any error.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -64,7 +64,7 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row) of the rows nearest to a question, at most `most[table]` of each."""
+        """Return (table, row) for rows most similar to a question, at most `most[table]` each."""
         if not self.ready():
             return []
         from memory_fabric.semantic.vectors import Matrix  # imported late: this loads numpy
@@ -76,7 +76,7 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[models.Hit]
     ) -> dict[str, float]:
-        """Map the ids of hits to their similarity to a question, which is from −1 to 1."""
+        """Map each hit's ID to the similarity of the hit and a question, from −1 to 1."""
         if not self.ready():
             return {}
         from memory_fabric.semantic import vectors  # imported late: this loads numpy
@@ -113,7 +113,7 @@ def measure_for(settings: config.Settings) -> Measure | None:
 
 
 def state(settings: config.Settings) -> tuple[str, str]:
-    """Return ON, OFF, ABSENT or BROKEN, and the reason; this loads the model."""
+    """Load the model to check it; return ON, OFF, ABSENT or BROKEN, and the reason."""
     if not settings.semantic:
         return OFF, "config.toml says semantic = false"
     measure = measure_for(settings)
@@ -131,7 +131,7 @@ TOKENIZER = os.path.join("model", "tokenizer.json")
 
 def model_files() -> tuple[str, str]:
     """Return the paths of the model's weights and tokenizer. Raises FileNotFoundError."""
-    spec = find_spec(MODEL_PACKAGE)  # importing the package would load torch
+    spec = find_spec(MODEL_PACKAGE)  # importing the package itself would load torch
     for folder in (spec.submodule_search_locations if spec else None) or ():
         weights, tokenizer = os.path.join(folder, WEIGHTS), os.path.join(folder, TOKENIZER)
         if os.path.exists(weights) and os.path.exists(tokenizer):
@@ -139,13 +139,13 @@ def model_files() -> tuple[str, str]:
     raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
 
 
-# The maximum lifetime of the embedding process in seconds; the next process continues.
+# The maximum lifetime of an embedding process in seconds; the next process will continue.
 LIFE_S = 900.0
 NICENESS = 10
 
 
 def main() -> int:
-    """Embed all rows without a vector. Return 0, or 1 after a failure, which is logged."""
+    """Embed all rows that lack a vector. Return 0, or 1 after a failure, which is logged."""
     settings = config.read_settings(os.environ, {})
     try:
         os.nice(NICENESS)
@@ -154,7 +154,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # numpy can be found only now
+        from memory_fabric.semantic.vectors import embed_all  # needs `measure_for` first
 
         memory = Memory.open(settings)
         try:

@@ -1,5 +1,5 @@
 """The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy. It is
-loaded from two files and needs only numpy and the tokenizer: it downloads and writes nothing, and
+loaded from two files and needs only numpy and the tokenizer. It downloads and writes nothing, and
 reads no environment variable.
 """
 
@@ -12,18 +12,18 @@ import numpy as np
 from tokenizers import Tokenizer
 
 MAX_HEADER_BYTES = 1 << 20
-# The name stored with each vector; vectors with different names cannot be compared.
+# The model name stored with each vector; vectors with different names cannot be compared.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
-# Longer texts are truncated: one vector describes them badly, and embedding them takes seconds.
+# Longer texts are truncated: a single vector describes them badly, and embedding takes seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
-BATCH = 32  # how many texts are embedded at once; all are padded to the length of the longest
+BATCH = 32  # how many texts are embedded at once, padded to the longest
 # Coefficients of the tanh approximation of the GELU activation function.
 GELU_SCALE, GELU_CUBE = 0.7978845608, 0.044715
 
 
 class Layer:
-    """The matrices of one layer; `inner` contains the projections for query, key and value."""
+    """The matrices of one layer; `inner` holds the projections for query, key and value."""
 
     def __init__(self, weights: dict[str, Any], number: int) -> None:
         def part(name: str) -> Any:
@@ -46,7 +46,7 @@ class Model:
     """The loaded model, which computes sentence embeddings."""
 
     def __init__(self, weights: str, tokenizer: str) -> None:
-        """Load both files. Raises OSError, or ValueError if they do not belong to this model."""
+        """Load both files. Raises OSError, or ValueError if they are not this model's files."""
         weights_by_name = tensors(weights)
         try:
             self._tokenizer: Any = Tokenizer.from_file(tokenizer)
@@ -69,8 +69,8 @@ class Model:
             raise ValueError(f"{tokenizer} does not belong to {weights}")
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Return the texts' vectors, each of length 1, as the rows of an array of 32-bit floats."""
-        # Remove lone surrogates, which the tokenizer does not accept.
+        """Return the texts' unit vectors as the rows of an array of 32-bit floats."""
+        # Remove lone surrogates, which the tokenizer rejects.
         sound = [text[:MAX_CHARS].encode("utf-8", "ignore").decode("utf-8") for text in texts]
         pieces = [encoding.ids for encoding in self._tokenizer.encode_batch(sound)]
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
@@ -86,7 +86,7 @@ class Model:
         real = np.zeros((count, length), dtype=np.float32)
         for row, some in enumerate(pieces):
             ids[row, : len(some)], real[row, : len(some)] = some, 1
-        # The state of the tokens (texts × tokens × dimensions); padding is ignored below.
+        # The hidden state (texts × tokens × dimensions); padding is ignored below.
         state = _normalized(self._words[ids] + self._places[:length], self._begun)
         ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
         for layer in self._layers:
@@ -118,7 +118,7 @@ def _normalized(state: Any, norm: tuple[Any, ...]) -> Any:
 
 
 def tensors(path: str) -> dict[str, Any]:
-    """Return the tensors of 32-bit floats in a safetensors file. Raises OSError and ValueError."""
+    """Return the 32-bit float tensors in a safetensors file. Raises OSError and ValueError."""
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
         if not 0 < length <= MAX_HEADER_BYTES:

@@ -1,6 +1,6 @@
-"""Stored vectors: the table `vectors` of a database, and a copy of it in this process's memory. A
-vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; its length has
-no meaning. Triggers in the database delete a vector together with its text.
+"""Stored vectors: the table `vectors` of a database, and its copy in this process's memory. A
+vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; only its
+direction has a meaning. Database triggers delete a vector together with its text.
 """
 
 import json
@@ -21,9 +21,9 @@ from memory_fabric.store.memory import Memory
 RECORDS, OBSERVATIONS, EPISODES = "records", "observations", "episodes"
 KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
-# How many rows are converted to floats at a time, so that they fit into the processor's cache.
+# The number of rows converted to floats at a time; they fit into the processor's cache.
 CHUNK = 2048
-# SQL joins of vectors by the public ids of rows. CROSS, because ids are few and vectors many.
+# SQL that joins vectors with the rows' public IDs; CROSS, because IDs are few and vectors many.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -34,20 +34,20 @@ _OF_IDS = {
 
 
 def packed(vectors: Any) -> list[bytes]:
-    """Convert each row of floats into its stored form, which is a string of 8-bit integers."""
+    """Convert each row of floats to its stored form, a byte string of 8-bit integers."""
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     return [row.tobytes() for row in np.rint(vectors / largest * LARGEST).astype(np.int8)]
 
 
 def unpacked(stored: Sequence[bytes]) -> Any:
-    """Convert stored vectors into an array of floats whose rows have length 1."""
+    """Convert stored vectors to an array of floats whose rows have length 1."""
     rows = np.frombuffer(b"".join(stored), dtype=np.int8).reshape(-1, DIMENSIONS)
     floats = rows.astype(np.float32)
     return floats / np.maximum(np.linalg.norm(floats, axis=1, keepdims=True), 1e-9)
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Return the vectors by their keys: ids of records and turns, row numbers of observations."""
+    """Map keys to their vectors; keys are IDs of records and turns, row numbers of observations."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -57,10 +57,10 @@ def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, byte
 
 
 class Matrix:
-    """All vectors of a database, loaded for an exact search; `refresh` loads new rows."""
+    """All vectors of a database, loaded for an exact search; `refresh` loads any new vectors."""
 
     def __init__(self) -> None:
-        # The highest `seq` loaded so far, and the number of rows in the table at that time.
+        # The highest `seq` loaded so far, and the number of rows that the table had then.
         self._last = self._count = 0
         self._kinds = np.zeros(0, dtype=np.int8)
         self._rows = np.zeros(0, dtype=np.int64)
@@ -68,7 +68,7 @@ class Matrix:
         self._lengths = np.zeros(0, dtype=np.float32)
 
     def refresh(self, database: Database) -> None:
-        """Load the rows added since the last call; if rows were deleted, load all rows again."""
+        """Load the rows added since the last call; reload all rows if rows were deleted."""
         last, count = database.rows("SELECT coalesce(max(seq), 0), count(*) FROM vectors")[0]
         if last > self._last:
             self._count += self._append(database)
@@ -79,8 +79,8 @@ class Matrix:
             self._last, self._count = last, count
 
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
-        """Return (kind, row) of the rows most similar to a question's vector, most similar first.
-        At most `most[kind]` rows of each kind are returned; their similarity is at least `floor`.
+        """Return (kind, row) for the rows most similar to a question's vector, most similar first:
+        at most `most[kind]` rows of each kind, with a similarity of at least `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -116,22 +116,22 @@ class Matrix:
         return len(new_rows)
 
 
-# Similarities are rounded, because their last digits (and so the order) depend on the machine.
+# Similarities are rounded, because their last digits (and so their order) differ by machine.
 DIGITS = 4
-# The mean of a few texts is too similar to them, so it includes this number of zero vectors.
+# The mean of only a few texts is too similar to each, so this many zero vectors are included.
 UNHEARD_TEXTS = 10
 
 
 def text_of(hit: models.Hit) -> str:
-    """Return the text of a hit that is embedded; a record's text includes its reason."""
+    """Return the text of a hit as it is embedded; a record's text includes its reason."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
 def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[str, Any]:
-    """Map the ids of hits to their stored vectors; hits without a vector are left out."""
+    """Map the IDs of hits to their stored vectors; hits without a stored vector are left out."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        # For each table, the hits' ids by the keys of their rows.
+        # For each table, a mapping from row keys to the hits' IDs.
         by_kind: dict[str, dict[Any, str]] = {}
         for hit in hits:
             source, _, key = hit.id.partition(":")
@@ -150,7 +150,7 @@ def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[st
 
 
 def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
-    """Map each key of `found` to the similarity of its vector to a question's, from −1 to 1."""
+    """Map each key of `found` to the similarity of its vector and a question's, from −1 to 1."""
     if not found:
         return {}
     rows = np.stack(list(found.values()))
@@ -165,10 +165,10 @@ def _unit(rows: Any) -> Any:
 
 
 BATCH_ROWS, LAST = 64, (1 << 63) - 1
-# Turns are embedded only if they are among this number of the user's newest turns.
+# Only this many of the user's newest turns are embedded.
 MAX_TURNS = 20_000
-# The SQL for the text of a row `t`. Observations that were made from a record are not embedded,
-# because they repeat the record's text.
+# SQL for the text of a row `t`. Observations made from a record are not embedded, because they
+# repeat the record's text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -178,9 +178,9 @@ WHERE = {
 
 
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
-    """Embed all rows of this memory's databases that have no vector; return how many were embedded.
-    Stop when the monotonic clock reaches `give_up_s`. Raises TimeoutError if another process is
-    embedding, StoreUnavailable, OSError.
+    """Embed all rows of this memory's databases that lack a vector; return the number of embedded
+    rows. Stop when the monotonic clock reaches `give_up_s`. Raises TimeoutError if another process
+    is embedding, StoreUnavailable, OSError.
     """
     embedded = 0
     with lock(memory.settings):
@@ -203,7 +203,7 @@ def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
 
 
 def lock(settings: config.Settings) -> files.Locked:
-    """Return the lock that only one embedding process can acquire; set its file's time to now."""
+    """Return the lock that only one embedding process can acquire; update its file's time."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):
         os.utime(path)
@@ -211,7 +211,7 @@ def lock(settings: config.Settings) -> files.Locked:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows whose key is less than `below`; return their number and lowest key."""
+    """Embed the newest rows with a key below `below`; return their number and lowest key."""
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? "

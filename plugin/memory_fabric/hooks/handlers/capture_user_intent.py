@@ -28,7 +28,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     is_heard = may_hear(prompt)
     reason = ""
     if command is not None or is_heard:
-        from memory_fabric.hooks.session.heard import WHY, doubt  # late: needed by few prompts
+        from memory_fabric.hooks.session.heard import WHY, doubt  # imported late: for few prompts
 
         reason = doubt(event, memory, prompt)
     if reason == events.SCHEDULED:
@@ -60,7 +60,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
         problems.insert(0, notice_texts.remembered(new, memory.settings))
     if spoken:
-        from memory_fabric.capture.notes.commands import perhaps_meant  # late: rarely needed
+        from memory_fabric.capture.notes.commands import perhaps_meant  # imported late: rare case
 
         told = (context_text, perhaps_meant(memory, *spoken, event.session))
         context_text = "\n".join(filter(None, told))
@@ -71,7 +71,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     except StoreUnavailable:
         pass  # the feedback is shown at the next prompt instead
     if parts:
-        from memory_fabric.capture.notes.protocol import text_of  # late: needed after few turns
+        from memory_fabric.capture.notes.protocol import text_of  # imported late: for few turns
 
         context_text = "\n".join(filter(None, (context_text, text_of(parts))))
     receipts = [] if is_heard else [keep]
@@ -80,7 +80,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
-    from memory_fabric.redaction.redact import without_secrets  # late: used after the reply
+    from memory_fabric.redaction.redact import without_secrets  # imported late: after the reply
 
     settings = context.memory.settings
     if settings.notes == "off" or not is_checked(settings):
@@ -103,7 +103,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
     """Return False if feedback on a note is outdated after an `undo`, `forget` or `keep`."""
-    from memory_fabric.capture.notes import protocol, replaced  # late: needed only after notes
+    from memory_fabric.capture.notes import protocol, replaced  # imported late: only after notes
 
     key, heading, *_ = part
     id_ = key.rpartition(" ")[2]
@@ -111,7 +111,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
         return all(record.valid_to for record in replaced.with_id(memory, id_))
     if heading != protocol.KEPT or replaced.with_id(memory, id_):
         return True
-    from memory_fabric.store.history import changes  # a record that is not found may be queued
+    from memory_fabric.store.history import changes  # imported late: if no record is found
 
     gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
     return not changes.read_all(memory, gone, (id_,), 1)
@@ -120,7 +120,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 def _count(
     event: events.Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
 ) -> None:
-    from memory_fabric.store.conversations import worth  # late: needed only after the reply
+    from memory_fabric.store.conversations import worth  # imported late: used after the reply
 
     database = context.memory.session_database()
     if not database.read_only:

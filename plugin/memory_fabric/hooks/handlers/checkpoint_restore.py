@@ -24,7 +24,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """
     if event.text("source") != "compact":
         return None
-    from memory_fabric.hooks.session.checkpoint import block  # late: needed only after compactions
+    from memory_fabric.hooks.session.checkpoint import block  # imported late: for compactions only
 
     ledger = Ledger(event, context)
     if event.agent_id:

@@ -34,10 +34,10 @@ FIX = "fix:"  # ledger prefix of fixes, which are shown again when their command
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 # Limits on reading earlier transcripts while the user waits; a later start reads the remainder.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# Sessions to check; more than MAX_SESSIONS, because some may still be open in other windows.
+# The number of sessions to check: more than MAX_SESSIONS, because some may still be running.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session that continued after it was marked as ended may be idle in a window: wait for a day.
+# A session that continued after it was marked as ended may be idle, so wait for a day.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
@@ -94,7 +94,7 @@ def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, 
             ledger.inherit(parent)
     told_names = ledger.seen()
     shown_ids = memory.shown_ids(ledger.started_at)
-    from memory_fabric.capture.notes import debt, protocol  # late: resumed sessions may not need it
+    from memory_fabric.capture.notes import debt, protocol  # imported late: not for every session
 
     more = request = question = ""
     told_ids: tuple[str, ...] = ()
@@ -126,8 +126,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # A later session that catches up on this one reads these notes. Imported late: only for
-        # domains.
+        # A later session uses these notes to catch up on this one. Imported late: only for domains.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -247,7 +246,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
     came = counts.arrived(memory, event.text("source"), event.agent_type)
     if not came:
         return ""
-    from memory_fabric.capture.contradiction import contradicting  # late: needed on few days
+    from memory_fabric.capture.contradiction import contradicting  # imported late: once a day
 
     newest = [one.id for one in came[:MAX_COMPARED]]
     until_s = time.thread_time() + MAX_COMPARING_S

@@ -25,8 +25,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The session wrote this fix after its last compaction, so its context still contains the
-        # fix.
+        # The fix is newer than the session's last compaction, so it is still in the context.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 

@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> None:
     try:
         context.memory.write(kind, payload, by)
     except NotFound:
-        # An entity exists only on the other server, so create the entities with their observations.
+        # Entities may exist only on the other server, so create them with their observations.
         entities = [
             {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
             for item in payload["observations"]

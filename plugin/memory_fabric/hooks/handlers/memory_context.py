@@ -27,7 +27,7 @@ def handle(event: events.Event, fabric: Fabric) -> Reply | None:
     end, name = "", ""
     about = questions.resumed(prompt, is_first=not ledger.prompts)
     if about is not None:
-        from memory_fabric.hooks.session.checkpoint import end_of_last  # late: seldom needed
+        from memory_fabric.hooks.session.checkpoint import end_of_last  # imported late: rare case
 
         end, name = end_of_last(fabric.memory, event.session, about)
         end = "" if name in told_names else end

@@ -105,7 +105,7 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
 
 
 def _note_unbound(memory: Memory) -> None:
-    """If no rule is bound to a call, save marks that make hooks/launch skip the next calls."""
+    """If no rule is bound to any call, save marks that let hooks/launch skip the next calls."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -127,7 +127,7 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply for the `applied` rules; only `new` rules are shown, only `asking` ask."""
+    """Return the reply to a call: show the `new` rules, and ask about the rules in `asking`."""
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
 
     by_effect: dict[str, list[Applied]] = {}

@@ -37,7 +37,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     if may_speak:
         texts, mark = _messages(event)
     else:
-        from memory_fabric.hooks.session.checkpoint import summary_text  # late: PostCompact only
+        from memory_fabric.hooks.session.checkpoint import summary_text  # imported for PostCompact
 
         mark = _fit(summary_text(event.text("compact_summary")), MAX_SUMMARY_CHARS)
         texts = [mark] if mark else []

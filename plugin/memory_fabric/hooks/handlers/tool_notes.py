@@ -16,7 +16,7 @@ def task_note(event: events.Event, context: RequestContext) -> None:
     prompt, kind = tool_input.get("prompt"), tool_input.get("subagent_type")
     if not is_task or not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.redaction.redact import without_secrets  # late: few calls start a subagent
+    from memory_fabric.redaction.redact import without_secrets  # imported late: only for subagents
 
     text = without_secrets(text_of(tool_input.get("description"), prompt))
     if len(text) > HEAD_CHARS + TAIL_CHARS:

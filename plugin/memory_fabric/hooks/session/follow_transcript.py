@@ -121,7 +121,7 @@ def _step(
     mark = str(before.get("mark", ""))
     client = memory.settings.client if is_here else CLAUDE_CODE
     if not is_here and CLIENT in before:
-        from memory_fabric.clients.table import client_of  # late: only other clients need it
+        from memory_fabric.clients.table import client_of  # imported late: only for other clients
 
         client = client_of(str(before[CLIENT]))
     reading = (read or reader_of(client))(path, offset, mark, max_bytes, max_said=max_chars)
@@ -161,7 +161,7 @@ def reader_of(client: Client) -> Read:
     """Return the function that reads the new part of a client's transcripts, like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
-    from memory_fabric.clients.transcripts import read_running  # late: only other clients need it
+    from memory_fabric.clients.transcripts import read_running  # imported late: for other clients
 
     return partial(read_running, client.transcripts)
 
@@ -211,7 +211,7 @@ def _remember(
     before = notes
     results = unread.attempt([], _take_notes, context, owned)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
-        from memory_fabric.hooks.session.store_incidents import keep_incidents  # late: if tools ran
+        from memory_fabric.hooks.session.store_incidents import keep_incidents  # imported if needed
 
         # Results of earlier notes count too, because Stop stores the last message's notes first.
         records = (result.record for result in results if result.record)
@@ -220,7 +220,7 @@ def _remember(
     _store_episodes(context, owned)
     database = memory.session_database()
     if own and (rows := unread.attempt([], worth.to_judge, database, session)):
-        from memory_fabric.hooks.session.outcomes import judge  # late: if memories were shown
+        from memory_fabric.hooks.session.outcomes import judge  # imported late: for shown memories
 
         unread.attempt(None, judge, memory, rows, own, before, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
@@ -230,7 +230,7 @@ def _remember(
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
     """Return the session's notes, plus the files changed last and the end of the last answer."""
-    from memory_fabric.capture.stated_causes import account  # late: needed for new turns only
+    from memory_fabric.capture.stated_causes import account  # imported late: only for new turns
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
     inside = folder.rstrip(os.sep) + os.sep

@@ -29,7 +29,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The minimum sum of two shares: of the record's words in the sentence, and the other way round.
+# The minimum sum of two shares: the record's words found in the sentence, and vice versa.
 MEANT = 0.6
 # A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000

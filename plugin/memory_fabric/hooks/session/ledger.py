@@ -95,7 +95,7 @@ class Ledger:
         told_names, tasks, task_ids = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
-            from memory_fabric.store.conversations import worth  # late: needed only after the reply
+            from memory_fabric.store.conversations import worth  # imported late: after the reply
 
             items = worth.items(told_names, text)
             items += [worth.Item("", worth.PROTOCOL, len(own_words))] if own_words else []

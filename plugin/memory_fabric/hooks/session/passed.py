@@ -81,7 +81,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the ID of the last call in which a command passed, and why that pass is void or ''."""
+    """Return the call ID of a command's last pass, and the reason if this pass is void, or ''."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -96,7 +96,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return whether one of the first `end` commands passed, and why this pass is void, or ''."""
+    """Return whether one of the first `end` commands passed, and why the pass is void, or ''."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -155,6 +155,6 @@ def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
     start = max(0, files.size_of(path) - max_bytes)
     if settings.client.transcripts == CLAUDE_CODE.transcripts:
         return read_on(path, start, max_bytes=max_bytes, sidechain=True)
-    from memory_fabric.clients.transcripts import read_running  # late: only other clients need it
+    from memory_fabric.clients.transcripts import read_running  # imported late: for other clients
 
     return read_running(settings.client.transcripts, path, start, "", max_bytes, max_said=max_bytes)

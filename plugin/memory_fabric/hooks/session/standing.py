@@ -14,7 +14,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The maximum number of lasting records to rank, newest first; also of pinned records.
+# The maximum number of lasting records to rank, newest first, and of pinned records.
 MAX_READ = 60
 # Selects facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -39,7 +39,7 @@ def standing(
     those in `left_out` or `seen`. `rules` include pinned records of other types; `known` are the
     user's facts and the last week's fixes; `more` counts rules and decisions that did not fit.
     """
-    # The newest lasting records and facts; if there are too many, also pinned and user's records.
+    # The newest lasting records and facts. If they reach the limit, add pinned and user's records.
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
@@ -47,8 +47,8 @@ def standing(
     records_read += _open(memory, "<>")
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
-    # Newer records that contradict these are shown too. For the ranking, each such record gets the
-    # type of the record that it contradicts, so that it is listed first.
+    # Newer records that contradict these are shown too. For the ranking, each such record gets
+    # the type of the record that it contradicts, so that it is listed first.
     stated = {record.id: stated_at(record) for record in current}
     newer = memory.find_records(*records.contradicting_any(list(stated))) if stated else []
     newer = [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]

@@ -138,7 +138,7 @@ def end_turn(
     prompts.mark_answered(database, waiting)
     if any(one.record or one.replaced for one in kept) or not is_checked(memory.settings):
         return
-    from memory_fabric.capture.prompts import heard, said_again, stated  # late: seldom needed
+    from memory_fabric.capture.prompts import heard, said_again, stated  # imported late: rare case
 
     for prompt in waiting:
         is_staged = prompt.origin == prompts.STAGED
