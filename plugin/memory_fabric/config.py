@@ -71,7 +71,7 @@ class Settings(NamedTuple):
     notes: str = "auto"  # "auto": request notes only if a person reads the assistant's answers
     entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
-    # The set variable that stops Claude Code from showing MEMORY.md to its model, or ''.
+    # The variable set to stop Claude Code from showing MEMORY.md to its model, or ''.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -160,7 +160,7 @@ def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
 
 
 def memory_md_off(environ: Mapping[str, str]) -> str:
-    """Return the set variable that stops Claude Code from showing MEMORY.md to its model, or ''."""
+    """Return the variable set to stop Claude Code from showing MEMORY.md to its model, or ''."""
     stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
     return next(stated, "")
 

@@ -10,7 +10,7 @@ DOMAIN_KEYS = ("domain", "expert_domain")  # either key sets an agent's domain
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types and folders; an isolated one sees only its own memories."""
+    """The domains of agent types and folders; an isolated domain sees only its own memories."""
 
     agents: Mapping[str, str] = {}
     paths: Mapping[str, str] = {}

@@ -125,7 +125,7 @@ def note(folder: bytes, way: bytes) -> None:
 
 
 def connected(folder: bytes, name: bytes) -> "_socket.socket":
-    """Connect to a server by its name. Raises OSError, also for another user's server."""
+    """Connect to a server by its name. Raises OSError, also if the server is another user's."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(ANSWER_S)

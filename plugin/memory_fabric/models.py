@@ -74,8 +74,8 @@ INSTEAD = "instead: "
 # A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 # Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the IDs of
-# newer records that contradict the record; and the mentioned files that have changed since, as path
-# -> "changed" or "gone".
+# newer records that contradict the record; and the mentioned files that have changed since, as a
+# mapping from their paths to "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: the IDs of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
@@ -241,7 +241,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the records' indexes, sorted so that records with equal user's words are adjacent."""
+    """Return the records' indexes, so that records that quote the same words are adjacent."""
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
     keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
@@ -434,7 +434,7 @@ class Registry(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """Which claims config.toml accepts: all of them, or only claims of folders below `roots`."""
+    """The claims that config.toml accepts: all of them, or only claims of folders below `roots`."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()

@@ -91,7 +91,7 @@ def _state_by_ps(process: int) -> str:
 
 
 def _runs_by_handle(process: int, kernel: Any = None) -> bool:
-    """Return True if a process is running, on Windows, where signal 0 would end the process."""
+    """Return True if a process is running. For Windows, where signal 0 would end the process."""
     import ctypes
 
     system: Any = kernel or vars(ctypes)["WinDLL"]("kernel32", use_last_error=True)

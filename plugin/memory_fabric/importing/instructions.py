@@ -172,7 +172,7 @@ def imports(text: str) -> list[str]:
 
 def may_import(real: str, target: str, here: Here) -> bool:
     """Return True if the file `real` may import `target`: both must be in the project, or in the
-    same client's folder of the user. Claude Code's folder `projects` is excluded.
+    user's folder of the same client. Claude Code's folder `projects` is excluded.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):

@@ -2,8 +2,8 @@
 
 - Claude Code: its auto memory is a folder `<config>/projects/<slug>/memory/` with topic files and
   their index MEMORY.md. A topic file's frontmatter has `name`, `description` and `type` (or
-  `metadata.type`: user, feedback, project, reference); its body has `**Why:**` and `**How to
-  apply:**`. Older files are plain Markdown. Lines of the index that link to a file are ignored.
+  `metadata.type`: user, feedback, project, reference); its body has `**Why:**` and
+  `**How to apply:**`. Older files are plain Markdown. Index lines that link to a file are ignored.
 - Codex: MEMORY.md in the folder `memories` of CODEX_HOME. It consists of blocks, each with its
   sessions (`cwd=…, updated_at=…`) and bullets (codex-rs/core/src/memories).
 - basic-memory: notes with `- [category] text #tag (context)` and `- relation_type [[Target]]

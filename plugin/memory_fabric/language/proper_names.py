@@ -33,7 +33,7 @@ def kind_of(name: Sequence[str], before: Sequence[str], after: str) -> str:
 
 
 def is_ordinary(word: str) -> bool:
-    """Return True if a word, or the base form of a plural or verb form, is an ordinary word."""
+    """Return True if a word is ordinary, or is a plural or verb form of an ordinary word."""
     return any(
         word.endswith(ending) and word[: len(word) - len(ending)] in words("ordinary_words")
         for ending in ("", "s", "es", "d", "ed", "ing")

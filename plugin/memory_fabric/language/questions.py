@@ -132,7 +132,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text contains an answer of this kind. `names` are no persons' names."""
+    """Return True if a text contains an answer of this kind. `names` are not persons' names."""
     if not kind:
         return True
     spoken = words(text)

@@ -222,7 +222,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if `name` is a password's and `value` has several words, but is no sentence."""
+    """Return True if `value` is several words but not a sentence, and `name` is a password's."""
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False

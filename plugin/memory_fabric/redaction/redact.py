@@ -251,7 +251,7 @@ def _may_hold_seeds(folded: str) -> bool:
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # empty for a list number
+        for part in bare.split(",") if bare else ():  # empty for the number of a list item
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0

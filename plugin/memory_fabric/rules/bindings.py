@@ -1,5 +1,5 @@
-"""Parse the commands, paths and activities in a rule's `When:`, which people and models write: `npm
-run dev`, "before committing", "src/api/**, docs/". Any other part is ignored; a rule without a
+"""Parse the commands, paths and activities in a rule's `When:`, as people and models write them:
+`npm run dev`, "before committing", "src/api/**, docs/". Any other part is ignored; a rule without a
 command, path or activity is not bound. The text after `, first ` lists what has to pass before the
 call: "commit, first `pytest -q`". `programs.txt` lists the names, commands, scripts and files of
 each activity. A command is given by its first words without options; `*` stands for any word. A

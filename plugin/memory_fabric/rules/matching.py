@@ -277,7 +277,7 @@ class BoundRule(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """A rule that applies to a call, and the reasons."""
+    """A rule that applies to a call, with the binding that matches."""
 
     record: models.Record
     binding: Binding

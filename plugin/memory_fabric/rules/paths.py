@@ -162,7 +162,7 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def is_like(pattern: str, name: str) -> bool:
-    """Return True if a name matches a pattern with `*` and `?`, found without a slow regex."""
+    """Return True if a name matches a pattern with `*` and `?`; a regex could be slow."""
     at = start = 0
     star, mark = -1, 0
     while at < len(name):

@@ -1,4 +1,4 @@
-"""Find the commands that rules require before a tool call in command lines."""
+"""Search command lines for the commands that rules require before a tool call."""
 
 from collections.abc import Sequence
 from itertools import takewhile

@@ -330,7 +330,7 @@ class _Reader:
         return c
 
     def _value(self, name: str, otherwise: str = "") -> str:
-        """Return a variable's value; UNKNOWN and its name if this line does not set it."""
+        """Return a variable's value, or UNKNOWN and its name if this line does not set it."""
         value = self.folder if name == "PWD" else self.known.get(name, otherwise)
         self.known_chars += len(value)
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name

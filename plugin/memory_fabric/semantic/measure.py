@@ -154,7 +154,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # needs `measure_for` first
+        from memory_fabric.semantic.vectors import embed_all  # importable now
 
         memory = Memory.open(settings)
         try:
