@@ -1,4 +1,4 @@
-"""IDs (UUIDv7, RFC 9562) and times (ISO 8601 in UTC); as text, both sort chronologically."""
+"""ids (UUIDv7, RFC 9562) and times (ISO 8601 in UTC); as text, both sort chronologically."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 def new_id(now_s: float | None = None) -> str:
-    """Return a UUIDv7 as text. It begins with 48 bits of Unix milliseconds, so IDs sort by time."""
+    """Return a UUIDv7 as text. It begins with 48 bits of Unix milliseconds, so ids sort by time."""
     millis = int((time.time() if now_s is None else now_s) * 1000) & 0xFFFFFFFFFFFF
     noise = int.from_bytes(os.urandom(10), "big")
     value = millis << 80 | 0x7 << 76 | (noise >> 68) << 64 | 0b10 << 62 | noise & (1 << 62) - 1
@@ -16,7 +16,7 @@ def new_id(now_s: float | None = None) -> str:
 
 
 def id_for(name: str) -> str:
-    """Return an ID (UUIDv8) derived from a name; the same name always gets the same ID."""
+    """Return an id (UUIDv8) derived from a name; the same name always gets the same id."""
     digits = name.replace("-", "").lower()
     if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
         import hashlib  # imported late: loads OpenSSL, which few hooks need
@@ -35,7 +35,7 @@ def checksum(text: str) -> int:
 
 
 def short_id(identifier: str) -> str:
-    """Return an ID's short form for people, its last eight characters."""
+    """Return an id's short form for people, its last eight characters."""
     return identifier[-8:]
 
 
@@ -46,5 +46,5 @@ def timestamp(now_s: float | None = None) -> str:
 
 
 def is_project_id(value: object) -> bool:
-    """Return True if a value is a valid project ID, and so can be used as a folder name."""
+    """Return True if a value is a valid project id, and so can be used as a folder name."""
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()

@@ -94,7 +94,7 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 def client_name(process: int) -> bytes:
     """Return a unique name for the client's process, or for its parent's if it is a shell: process
-    ID, start time, namespace, machine. Raises OSError, ValueError or IndexError if there is none.
+    id, start time, namespace, machine. Raises OSError, ValueError or IndexError if there is none.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")

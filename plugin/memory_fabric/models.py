@@ -65,7 +65,7 @@ OTHERS, HAS_OTHERS = "journal", "others"
 SHARED_LOG = "shared log"
 # The origin of a change made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of texts ingested from other programs, and the prefix of their turns' IDs.
+# The source of texts ingested from other programs, and the prefix of their turns' ids.
 INGEST = "ingest"
 TYPED = ("prompt", "cli", "page")  # sources of texts that a person typed
 OUTCOMES = frozenset(("success", "failed", "neutral"))
@@ -73,11 +73,11 @@ OUTCOMES = frozenset(("success", "failed", "neutral"))
 INSTEAD = "instead: "
 # A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
-# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the IDs of
+# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the ids of
 # newer records that contradict the record; and the mentioned files that have changed since, as a
 # mapping from their paths to "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
-# Key of a record's evidence: the IDs of records that it contradicts but does not supersede.
+# Key of a record's evidence: the ids of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
 # Keys of a record's evidence: when a rule applies; additional search words; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
@@ -141,7 +141,7 @@ class Graph(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A memory that was stored deliberately. Its ID and provenance are set when it is written. An
+    """A memory that was stored deliberately. Its id and provenance are set when it is written. An
     empty field has no value; times are ISO 8601 in UTC.
     """
 
@@ -254,14 +254,14 @@ def is_unconfirmed_import(record: Record) -> bool:
 
 
 def contradicted(record: Record) -> tuple[str, ...]:
-    """Return the IDs of the older records that a record contradicts."""
+    """Return the ids of the older records that a record contradicts."""
     ids = record.evidence.get(CONTRADICTS)
     return tuple(map(str, ids)) if isinstance(ids, list | tuple) else ()
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Map the ID of each contradicted statement to the IDs of newer statements that contradict it.
-    `stated` maps each statement's ID to its time and to the IDs that it contradicts. If two
+    """Map the id of each contradicted statement to the ids of newer statements that contradict it.
+    `stated` maps each statement's id to its time and to the ids that it contradicts. If two
     statements have the same time, the one that contradicts the other counts as newer.
     """
     newer: dict[str, list[str]] = {}
@@ -275,12 +275,12 @@ def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, lis
 
 
 def newer_records(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Map the ID of each contradicted record to the IDs of newer records that contradict it."""
+    """Map the id of each contradicted record to the ids of newer records that contradict it."""
     return newer_than({r.id: (stated_at(r), contradicted(r)) for r in records})
 
 
 def marked_older(record: Record, newer: Sequence[str]) -> Record:
-    """Return a copy of a record for display, with the IDs of newer records that contradict it."""
+    """Return a copy of a record for display, with the ids of newer records that contradict it."""
     return record._replace(evidence={**record.evidence, SAID_BEFORE: newer}) if newer else record
 
 
@@ -387,7 +387,7 @@ class Hit(NamedTuple):
     timestamp: str = ""  # '' if unknown
     relevance: float = 0.0
     entities: tuple[str, ...] = ()
-    # Depending on the source: type, why, scope, domain, trust, record (its ID), entityType,
+    # Depending on the source: type, why, scope, domain, trust, record (its id), entityType,
     # relations, session, stale, days_since, superseded_by, matched (terms).
     metadata: Mapping[str, Any] = {}
     graph_relations: tuple[Relation, ...] = ()
@@ -409,7 +409,7 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its ID, name, root folder, local tier and keys."""
+    """A project: its id, name, root folder, local tier and keys."""
 
     id: str
     name: str
@@ -417,13 +417,13 @@ class Project(NamedTuple):
     # The local tier's folder: `<main worktree>/.claude/memory` or, if unsuitable, one in the home.
     local: str
     keys: tuple[str, ...]
-    # The IDs of projects to which this folder claims to belong without proof, or which own some of
+    # The ids of projects to which this folder claims to belong without proof, or which own some of
     # its keys; the user must resolve this conflict.
     others: tuple[str, ...] = ()
 
 
 class Registry(NamedTuple):
-    """The registry in the home, which maps each key to the ID of its project."""
+    """The registry in the home, which maps each key to the id of its project."""
 
     keys: Mapping[str, str]  # unless the state is SOUND, from the projects' cards
     settled: tuple[str, ...] = ()  # keys for which the user has decided

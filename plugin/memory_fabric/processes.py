@@ -13,14 +13,14 @@ QUERY, STILL_ACTIVE, ACCESS_DENIED = 0x1000, 259, 5
 # Windows flags: no console; a new process group, so that Ctrl-C in the client does not reach the
 # process; and, if allowed, no membership in the parent's job.
 DETACHED_PROCESS, NEW_GROUP, BREAKAWAY = 0x8, 0x200, 0x1000000
-# The IDs of detached processes that this process has started but not yet reaped.
+# The ids of detached processes that this process has started but not yet reaped.
 _started: list[int] = []
 
 
 def start_detached(
     command: Sequence[str], environ: Mapping[str, str], system: str = os.name
 ) -> int:
-    """Start a process that outlives this one and has no streams; return its ID. Raises OSError."""
+    """Start a process that outlives this one and has no streams; return its id. Raises OSError."""
     if system == "posix":
         spawn: Any = partial(os.posix_spawn, command[0], list(command), dict(environ))
         nowhere = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
@@ -109,7 +109,7 @@ def _runs_by_handle(process: int, kernel: Any = None) -> bool:
         system.CloseHandle(handle)
 
 
-# A function that returns True if the process with this ID is running; zombies do not count.
+# A function that returns True if the process with this id is running; zombies do not count.
 is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
@@ -121,7 +121,7 @@ def program(module: str) -> str:
 
 
 def start(module: str, environ: Mapping[str, str]) -> int:
-    """Run a module's `main()` in a detached process; return the process's ID. Raises OSError."""
+    """Run a module's `main()` in a detached process; return the process's id. Raises OSError."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # Keys must be passed in `environ`, because all users can read a process's arguments.
     command = [sys.executable, "-I", "-S", *cache_options(), "-c", program(module), folder]

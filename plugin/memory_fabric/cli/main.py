@@ -111,7 +111,7 @@ def _run(argv: list[str]) -> int:
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
-    if first == "keep":  # "keep ID" is for the chat
+    if first == "keep":  # "keep id" is for the chat
         text = "In a shell it is review --holds ID, or candidates --keep ID for what was heard."
         return _say(argv, WRONG_USE, "keep is no command.", text, first)
     helps = f"See {' '.join(['memory-fabric', *names])} --help."

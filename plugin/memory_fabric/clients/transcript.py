@@ -52,7 +52,7 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The result of a tool call, as text; `tool_use_id` is the ID of the call."""
+    """The result of a tool call, as text; `tool_use_id` is the id of the call."""
 
     tool_use_id: str
     text: str = ""
@@ -71,7 +71,7 @@ class Turn(NamedTuple):
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
     # The session that wrote the entry. A fork's transcript begins with copies of its parent's
-    # entries; among these copies, only the assistant's entries still have the parent's ID.
+    # entries; among these copies, only the assistant's entries still have the parent's id.
     session: str = ""
     origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
     answers: tuple[str, ...] = ()  # the user's typed replies to the assistant's questions
@@ -96,7 +96,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's ID, first folder, start (ISO 8601), agent type, and whether it is attended."""
+    """A session's id, first folder, start (ISO 8601), agent type, and whether it is attended."""
 
     session: str
     folder: str
@@ -317,7 +317,7 @@ def paths_of_agents(path: str) -> list[str]:
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """Return the ID of the tool call that started a subagent; '' if the client did not save it."""
+    """Return the id of the tool call that started a subagent; '' if the client did not save it."""
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")

@@ -45,7 +45,7 @@ _OUTPUT, _AFTER_OUTPUT = "\nOutput: ", "\nError: "
 # Codex's tool for applying patches, and the prefixes of a patch's lines that name files.
 PATCH, _BEGIN = "apply_patch", "*** Begin Patch"
 _CHANGES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-# The length of a Codex session's ID, a UUID at the end of the transcript's file name.
+# The length of a Codex session's id, a UUID at the end of the transcript's file name.
 ID_CHARS = 36
 SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "container.exec"))
 
@@ -195,7 +195,7 @@ def _codex_parser(head: Head) -> Parse:
         elif kind == "response_item":
             turn = _answered_turn(payload, folder)
             typed = "" if turn else typed
-        # Shorter IDs are unique only within one answer, so replace them with the line's offset.
+        # Shorter ids are unique only within one answer, so replace them with the line's offset.
         return turn and turn._replace(
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
@@ -338,7 +338,7 @@ def find(
         for path in form.paths(root):
             try:
                 if os.path.islink(path):
-                    path = os.path.realpath(path)  # The target's file name has the session ID.
+                    path = os.path.realpath(path)  # The target's file name has the session id.
                 status = os.stat(path)
                 if (status.st_dev, status.st_ino) in seen:
                     continue

@@ -225,7 +225,7 @@ def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Save the project ID of the session's folder for hooks/launch; NO_PROJECT if recall is off."""
+    """Save the project id of the session's folder for hooks/launch; NO_PROJECT if recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
     from memory_fabric.store.home import launch_marks  # imported late: few events need it

@@ -1,7 +1,7 @@
 """Memory pages: memories as Markdown for people to edit, one page per project and one for the user.
 
 Items are grouped under headings by kind. Each item has its text, its reason, a line with its date,
-author and state, and a comment with its ID. The comment at the page's end contains all other fields
+author and state, and a comment with its id. The comment at the page's end contains all other fields
 as one JSON object per line, with checksums that show which texts were edited. It repeats no text.
 """
 
@@ -34,7 +34,7 @@ LEFT_OUT = (
     "Not in it: turns, the ledgers of sessions, local records, what others shared, the history of "
     "changes, and what was forgotten."
 )
-# The line with an item's date, author and state, and its ID.
+# The line with an item's date, author and state, and its id.
 _ID_LINE = re.compile(r"(?:\*.*\*)?\s*<!-- ([^<]*) -->\s*")
 # Line beginnings that Markdown or the page's format would parse as a block, and their escapes.
 _TO_ESCAPE = re.compile(r"^(?:(?=[-#+*>|=~`\\\t])|([0-9]+)(?=\\*\.))")
@@ -49,7 +49,7 @@ Seen = tuple[Record, list[str]]
 
 
 class Item(NamedTuple):
-    """An item on a page: its text, its reason, and its ID ('' if a person added the item)."""
+    """An item on a page: its text, its reason, and its id ('' if a person added the item)."""
 
     heading: str
     what: str
@@ -183,7 +183,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             bare = line.lstrip(" ")
             is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
             if line.startswith(("# ", "## ")) or f"{bare} ".startswith("- ") or is_outside:
-                break  # this item lacks the line with an ID
+                break  # this item lacks the line with an id
             at += 1
             # An editor may have stripped the space after `*Why:*`.
             if f"{inner} ".startswith(WHY) and texts is what:

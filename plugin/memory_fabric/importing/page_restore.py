@@ -88,7 +88,7 @@ def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Rest
     is_user = name == USER_PAGE if stated is None else not stated
     is_here, project = is_user or anyway, memory.project
     if project is not None and not is_here:
-        # Compare projects by ID, or by name if the page's ID is unknown in this home.
+        # Compare projects by id, or by name if the page's id is unknown in this home.
         is_unknown = stated not in registry_file.project_ids(memory.settings.home)
         is_here = stated == project.id or (is_unknown and name == page_name(project.name))
     if not is_here:
@@ -135,7 +135,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left, self._counts = Left(), Counter[str]()
-        # If several items have the same ID, use the first: others may be copies with new text.
+        # If several items have the same id, use the first: others may be copies with new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}

@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The project's ID, or its root folder if the project has no ID yet."""
+        """The project's id, or its root folder if the project has no id yet."""
         return self.id or self.root
 
 

@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
 
 def new_batch() -> str:
-    """Return the ID of a new import's batch, which the user can pass to `undo --step`."""
+    """Return the id of a new import's batch, which the user can pass to `undo --step`."""
     return f"import-{ids.new_id()[-8:]}"
 
 
@@ -144,7 +144,7 @@ def store(
 ) -> list[dict[str, Any]]:
     """Store all plans as one batch; return one result for each plan. Raises StoreUnavailable.
 
-    A result has the numbers of stored `records` and `relations`, and the ID of the `batch`.
+    A result has the numbers of stored `records` and `relations`, and the id of the `batch`.
     """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir

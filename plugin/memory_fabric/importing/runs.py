@@ -23,7 +23,7 @@ _SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
 
 class Run(NamedTuple):
-    """A run: batch, start time, project folders by ID, and state ("open", "done", "undone")."""
+    """A run: batch, start time, project folders by id, and state ("open", "done", "undone")."""
 
     batch: str
     at: str
@@ -132,7 +132,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the memory of a run's project, found by ID or folder, or else the user's memory."""
+    """Open the memory of a run's project, found by id or folder, or else the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

@@ -53,7 +53,7 @@ def messages(summary: str) -> list[str]:
 
 
 def episodes(claimed: Claimed) -> list[dict[str, str]]:
-    """Return a text's turns as rows for the store; equal turns of a session have equal IDs."""
+    """Return a text's turns as rows for the store; equal turns of a session have equal ids."""
     session, by = claimed.ingest.session_id or f"ingest:{claimed.id}", provenance(claimed)
     about = {"session": session, "role": "assistant", "place": models.INGEST}
     about |= {"agent": by.agent, "project": claimed.ingest.project, "created_at": by.at}
@@ -69,7 +69,7 @@ def episodes(claimed: Claimed) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
-    """Return the records of a text, with deterministic IDs: its decisions, and the notes in its
+    """Return the records of a text, with deterministic ids: its decisions, and the notes in its
     summary. All other text is stored only as turns. `known` maps the `name_key`s of existing
     entities to their names. `unread` counts decisions and notes that cannot be parsed, and of which
     only the text is stored.

@@ -2,7 +2,7 @@
 
 Several workers may run at once; each owns a text until its lease on the text expires. If the store
 cannot accept a text now, the text is retried later. The worker first saves a plan for the text,
-whose steps have fixed IDs and are marked as done in the queue. So another worker can continue the
+whose steps have fixed ids and are marked as done in the queue. So another worker can continue the
 plan, and nothing is stored twice.
 """
 
@@ -193,7 +193,7 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return its record IDs (`records`) and its number of `turns`. `note` saves the
+    """Process a text; return its record ids (`records`) and its number of `turns`. `note` saves the
     progress, or returns False if another worker owns the text; then return None. Only the last
     write is durable: after a power failure, lost steps are repeated. Raises StoreUnavailable.
     """

@@ -165,7 +165,7 @@ def _hide_bearer(match: re.Match[str]) -> str:
 
 
 def _hide_cookies(match: re.Match[str]) -> str:
-    """Redact the long cookie values that mix letters and digits, such as session IDs."""
+    """Redact the long cookie values that mix letters and digits, such as session ids."""
     cookies = []
     for name, sign, value in (pair.partition("=") for pair in match.group(2).split(";")):
         is_named = any(part in name.casefold() for part in ("sess", "sid", "auth", "token", "jwt"))

@@ -179,7 +179,7 @@ def _names_secret(key: str) -> bool:
 
 def block_without_secrets(block: str) -> str:
     """Redact the texts in a block of context for the model. Each item is one line. The columns
-    before an item's text (IDs and dates) are left unchanged: this plugin wrote them, and many a
+    before an item's text (ids and dates) are left unchanged: this plugin wrote them, and many a
     plain word next to them would look like the name of a secret.
     """
     parts: list[tuple[str, str]] = []  # (columns of an item or "", text) for each entry

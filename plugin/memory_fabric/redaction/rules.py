@@ -306,7 +306,7 @@ def _shown_by(word: str) -> int:
         return 0  # this plugin's own marker
     keywords = _keywords()
     folded = word.casefold()
-    # A UUID by itself is not a secret, even as a message ID or followed by an offset in a file.
+    # A UUID by itself is not a secret, even as a message id or followed by an offset in a file.
     id_, _, offset = word.strip(AROUND).partition(":")
     if is_uuid(id_.removeprefix(MESSAGE_ID)) and (not offset or offset.isdigit()):
         return _form_of(word, folded) & ~(DOUBTFUL | NAME_LIKE)
@@ -456,7 +456,7 @@ def is_joined(word: str) -> bool:
 
 
 def is_uuid(word: str) -> bool:
-    """Return True for a UUID in its usual form: by itself, it is an ID and not a secret."""
+    """Return True for a UUID in its usual form: by itself, it is an id and not a secret."""
     if len(word) != 36 or not word[8] == word[13] == word[18] == word[23] == "-":
         return False
     return word.replace("-", "").isalnum() and set(word) <= set("0123456789abcdefABCDEF-")

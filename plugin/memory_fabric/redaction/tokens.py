@@ -26,14 +26,14 @@ _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 
 def without_tokens(text: str) -> str:
-    """Redact tokens in known formats, and AWS secrets next to their key IDs."""
+    """Redact tokens in known formats, and AWS secrets next to their key ids."""
     # Apply this project's own rules first, then the public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= rules.MIN_WORD_CHARS)
     opened = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in opened:
         hidden = exact(rule.expression).sub(_hide_token, text)
         if hidden != text and rule.expression.startswith(r"\b(?:AKIA"):
-            # An AWS secret is near its key ID, often without a name of its own.
+            # An AWS secret is near its key id, often without a name of its own.
             hidden = form("aws secret").sub(
                 lambda m: "[redacted: secret]" if plain.looks_random(m[2]) else m[0], hidden
             )
@@ -114,7 +114,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True if a value is an issuer's prefix for secrets (not for IDs) and a random tail."""
+    """Return True if a value is an issuer's prefix for secrets (not for ids) and a random tail."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -222,7 +222,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """Replace IDs and checksums, recognised by their names, in a text; return the result."""
+        """Replace ids and checksums, recognised by their names, in a text; return the result."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text

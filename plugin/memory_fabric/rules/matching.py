@@ -285,7 +285,7 @@ class Applied(NamedTuple):
     is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
     missing: str = ""  # which commands of `first` have not passed
-    passed: str = ""  # the ID of the call in which `first` last passed
+    passed: str = ""  # the id of the call in which `first` last passed
     is_unseen: bool = False  # it is unknown whether `first` has passed
 
 
@@ -399,7 +399,7 @@ def context_block(applied: Sequence[Applied]) -> str:
 
 
 def rule_line(rule: Applied) -> str:
-    """Return a rule as one line: its ID, text, reason, source, date and binding."""
+    """Return a rule as one line: its id, text, reason, source, date and binding."""
     record = rule.record
     is_theirs = record.source == models.OTHERS
     words = models.users_words(record._replace(trust="user" if is_theirs else record.trust))

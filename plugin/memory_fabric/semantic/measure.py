@@ -76,7 +76,7 @@ class Measure:
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[models.Hit]
     ) -> dict[str, float]:
-        """Map each hit's ID to the similarity of the hit and a question, from −1 to 1."""
+        """Map each hit's id to the similarity of the hit and a question, from −1 to 1."""
         if not self.ready():
             return {}
         from memory_fabric.semantic import vectors  # imported late: this loads numpy

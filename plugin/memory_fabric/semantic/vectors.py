@@ -23,7 +23,7 @@ KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
 # The number of rows converted to floats at a time; they fit into the processor's cache.
 CHUNK = 2048
-# SQL that joins vectors with the rows' public IDs; CROSS, because IDs are few and vectors many.
+# SQL that joins vectors with the rows' public ids; CROSS, because ids are few and vectors many.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -47,7 +47,7 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Map keys to their vectors; keys are IDs of records and turns, row numbers of observations."""
+    """Map keys to their vectors; keys are ids of records and turns, row numbers of observations."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -128,10 +128,10 @@ def text_of(hit: models.Hit) -> str:
 
 
 def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[str, Any]:
-    """Map the IDs of hits to their stored vectors; hits without a stored vector are left out."""
+    """Map the ids of hits to their stored vectors; hits without a stored vector are left out."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        # For each table, a mapping from row keys to the hits' IDs.
+        # For each table, a mapping from row keys to the hits' ids.
         by_kind: dict[str, dict[Any, str]] = {}
         for hit in hits:
             source, _, key = hit.id.partition(":")

@@ -259,7 +259,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the ID of the forked session, found in the copied answers; '' if not found."""
+    """Return the id of the forked session, found in the copied answers; '' if not found."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -97,7 +97,7 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction and its records' IDs; '' and () if empty."""
+    """Return the text to inject after a compaction and its records' ids; '' and () if empty."""
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
     title, key = "Files changed in this session, the last first", "files"

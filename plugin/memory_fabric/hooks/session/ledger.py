@@ -46,7 +46,7 @@ class Ledger:
         return frozenset() if db is None else sessions.injected(db, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Return the saved tasks (ID, text) for this agent type, except those of running agents."""
+        """Return the saved tasks (id, text) for this agent type, except those of running agents."""
         if self._database is None:
             return []
         since = ids.timestamp(time.time() - TASK_AGE_S)

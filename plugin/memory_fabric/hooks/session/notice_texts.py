@@ -76,7 +76,7 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
 
 
 def settles(new: str, old: str) -> str:
-    """Return the commands for choosing one of two contradictory records, given by their IDs."""
+    """Return the commands for choosing one of two contradictory records, given by their ids."""
     return f"`replace {short_id(new)}` or `keep {short_id(old)}`"
 
 
@@ -115,7 +115,7 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the assistant's own line lacks: the ID, bound calls and the user's words."""
+    """Return what the assistant's own line lacks: the id, bound calls and the user's words."""
     from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""

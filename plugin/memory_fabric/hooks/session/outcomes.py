@@ -74,7 +74,7 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence with a decision's ID or most of its words, some not in `asked`."""
+    """Return the first sentence with a decision's id or most of its words, some not in `asked`."""
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems

@@ -33,7 +33,7 @@ _STATUS_VARIABLES = ("$?", "PIPESTATUS", "pipestatus")
 class Made(NamedTuple):
     """A tool call with its folder and its result."""
 
-    use: ToolUse  # has an empty ID if the call has not been made yet
+    use: ToolUse  # has an empty id if the call has not been made yet
     folder: str
     result: ToolResult | None = None
     is_over: bool = False  # the command has passed in the background
@@ -81,7 +81,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the call ID of a command's last pass, and the reason if this pass is void, or ''."""
+    """Return the call id of a command's last pass, and the reason if this pass is void, or ''."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")

@@ -83,7 +83,7 @@ def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
     """Return the commands with their outcomes, the changed files and the messages, in order; and
-    all commands without a result (ID to command and folder), including those in `calls`.
+    all commands without a result (id to command and folder), including those in `calls`.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}

@@ -195,11 +195,11 @@ class OwnedTurn(NamedTuple):
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    fork begins with copied turns. The last copy is the last turn that has another session's ID or
+    fork begins with copied turns. The last copy is the last turn that has another session's id or
     that was saved for another session, which is found by its uuid, or by its time, role and text.
     """
     keepers = _keepers(db, turns)
-    # A prompt copied into a fork has no session ID, so it gets the session ID of the next answer.
+    # A prompt copied into a fork has no session id, so it gets the session id of the next answer.
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
