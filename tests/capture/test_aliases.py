@@ -31,7 +31,9 @@ from store.support import USER, World, create, database
         ("The api (application-programming) stays.", "api", ()),
     ],
 )
-def test_a_text_names_its_entity_otherwise(text: str, name: str, aliases: tuple[str, ...]) -> None:
+def test_only_real_aliases_of_an_entity_are_found_in_a_text(
+    text: str, name: str, aliases: tuple[str, ...]
+) -> None:
     assert aliases_in(text, [name]) == ({name: aliases} if aliases else {})
 
 
@@ -41,7 +43,7 @@ def test_any_text_is_read(text: str, name: str) -> None:
         assert all(alias and " " not in alias for alias in aliases)
 
 
-def test_a_remembered_text_teaches_its_short_form(tmp_path: Path) -> None:
+def test_a_short_form_in_a_remembered_text_becomes_an_alias_of_its_entity(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
 
     text = "We decided to run everything on Kubernetes (k8s) because it scales."
@@ -52,7 +54,7 @@ def test_a_remembered_text_teaches_its_short_form(tmp_path: Path) -> None:
     assert "Kubernetes" in [name for _, name in find(database(memory), "k8s").best]
 
 
-def test_a_short_form_that_is_taken_stays_with_whom_it_has(tmp_path: Path) -> None:
+def test_a_short_form_that_already_names_an_entity_is_not_reassigned(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, {"name": "bs", "entityType": "component", "observations": ["a basket"]})
 

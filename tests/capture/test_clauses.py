@@ -29,7 +29,9 @@ from memory_fabric.capture.clauses import (
         ),
     ],
 )
-def test_the_clause_and_its_reason_are_parted(sentence: str, what: str, why: str) -> None:
+def test_a_sentence_is_split_into_its_clause_and_its_reason(
+    sentence: str, what: str, why: str
+) -> None:
     parts = parts_of(sentence, len("We keep"))
     assert (parts.what, parts.why) == (what, why)
 
@@ -52,7 +54,7 @@ def test_the_clause_and_its_reason_are_parted(sentence: str, what: str, why: str
         ("hand it over to the worker", ()),
     ],
 )
-def test_what_was_rejected_is_named_in_its_shortest_form(
+def test_a_rejected_alternative_is_extracted_in_its_shortest_form(
     clause: str, over: tuple[str, ...]
 ) -> None:
     assert over_in(clause) == over
@@ -70,7 +72,7 @@ def test_what_was_rejected_is_named_in_its_shortest_form(
         "imports run from left to right",
     ],
 )
-def test_pronouns_and_words_of_time_are_no_alternatives(clause: str) -> None:
+def test_pronouns_and_time_expressions_are_not_alternatives(clause: str) -> None:
     assert over_in(clause) == ()
 
 
@@ -85,23 +87,23 @@ def test_pronouns_and_words_of_time_are_no_alternatives(clause: str) -> None:
         ("Use tabs to avoid long diffs", "to avoid long diffs"),
     ],
 )
-def test_a_text_gives_its_reason_in_any_of_its_sentences(text: str, why: str) -> None:
+def test_a_reason_is_found_in_any_sentence_of_a_text(text: str, why: str) -> None:
     assert reason_and_alternatives(text) == (why, ())
 
 
-def test_the_alternatives_of_all_sentences_are_taken() -> None:
+def test_alternatives_are_collected_from_all_sentences() -> None:
     text = "Use tabs instead of spaces. We chose Redis over Kafka."
 
     assert reason_and_alternatives(text)[1] == ("spaces", "Kafka")
 
 
-def test_a_text_without_its_reasons_is_what_it_states() -> None:
+def test_removing_the_reasons_leaves_the_statements_of_a_text() -> None:
     text = "Since joins are slow, we keep one table. Use tabs because diffs are small."
 
     assert without_reason(text) == "we keep one table. Use tabs"
 
 
-def test_lead_ins_are_dropped() -> None:
+def test_lead_in_words_are_removed_from_a_sentence() -> None:
     assert without_lead_in("OK, so... we keep one table") == "we keep one table"
     assert without_lead_in("Okra is a vegetable") == "Okra is a vegetable"
 
@@ -114,7 +116,7 @@ def test_parts_of_any_sentence_are_taken_from_it(sentence: str, end: int) -> Non
         assert part in sentence or part in plain
 
 
-def test_the_mark_of_a_removed_secret_ends_no_clause() -> None:
+def test_a_redaction_marker_does_not_end_a_clause() -> None:
     sentence = "My key is [redacted: token], always in staging"
 
     assert parts_of(sentence, len("My key is")).what == sentence

@@ -49,7 +49,7 @@ from memory_fabric.capture.prompts import Heard, heard, said_again
         ("서버는 제가 직접 실행할게요", "person"),
     ],
 )
-def test_what_sounds_settled_is_heard_with_its_kind(prompt: str, kind: str) -> None:
+def test_a_sentence_worth_remembering_is_detected_with_its_kind(prompt: str, kind: str) -> None:
     found = heard(prompt)
 
     assert (found.kind if found else "") == kind
@@ -80,7 +80,7 @@ def test_what_sounds_settled_is_heard_with_its_kind(prompt: str, kind: str) -> N
         "Implement the following plan:\n\nNever use globals.",
     ],
 )
-def test_errands_questions_and_machine_turns_are_not_heard(prompt: str) -> None:
+def test_tasks_questions_and_machine_text_are_not_detected_as_statements(prompt: str) -> None:
     expected = "change" if prompt == "never mind" else None
 
     found = heard(prompt)
@@ -88,38 +88,38 @@ def test_errands_questions_and_machine_turns_are_not_heard(prompt: str) -> None:
     assert (found.kind if found else None) == expected
 
 
-def test_the_sentence_that_was_heard_comes_alone() -> None:
+def test_only_the_sentence_with_the_cue_is_returned() -> None:
     prompt = "Looks good so far. Filters belong in the query, not in the view. Go on please."
 
     assert heard(prompt) == Heard("correction", "Filters belong in the query, not in the view.")
 
 
-def test_a_long_sentence_is_cut_to_its_budget() -> None:
+def test_a_long_detected_sentence_is_truncated_to_320_characters() -> None:
     found = heard("Never deploy " + "on a day before a holiday " * 20)
 
     assert found is not None
     assert len(found.sentence) <= 320
 
 
-def test_short_numbered_answers_are_choices_in_one_line() -> None:
+def test_short_numbered_answers_are_detected_as_one_choice() -> None:
     prompt = "Fine.\n1. two columns\n2. sorted by date\n3. a modal"
 
     assert heard(prompt) == Heard("choice", "1. two columns 2. sorted by date 3. a modal")
 
 
-def test_numbered_work_of_a_specification_is_no_answer() -> None:
+def test_a_numbered_task_list_is_not_detected_as_an_answer() -> None:
     items = "\n".join(f"{n}. Add column number {n} to the report" for n in range(1, 60))
 
     assert heard(items) is None
 
 
-def test_a_cue_in_a_list_of_a_specification_is_an_errand() -> None:
+def test_a_cue_in_a_list_of_a_specification_is_ignored() -> None:
     document = "# Import\n\n## Goals\n\n- Rows must never be imported twice\n- Dates must be UTC\n"
 
     assert heard(document) is None
 
 
-def test_what_is_typed_around_a_specification_is_heard() -> None:
+def test_a_rule_typed_before_a_pasted_specification_is_detected() -> None:
     document = "Never write such files into src.\n\n# Import\n\n- Rows must be unique\n"
 
     found = heard(document)
@@ -127,13 +127,13 @@ def test_what_is_typed_around_a_specification_is_heard() -> None:
     assert found == Heard("rule", "Never write such files into src.")
 
 
-def test_a_pasted_log_is_not_heard() -> None:
+def test_cues_in_a_pasted_log_are_ignored() -> None:
     log = "```\nnever always must not\n```\nerror TS6133: 'db' is declared but never used."
 
     assert heard(log) is None
 
 
-def test_the_middle_of_a_long_paste_is_not_read() -> None:
+def test_the_middle_of_a_long_paste_is_not_searched_for_cues() -> None:
     filler = "lorem ipsum dolor sit amet\n" * 200
 
     assert heard(filler + "Never use tabs.\n" + filler) is None
@@ -148,7 +148,7 @@ def test_nothing_is_heard_that_the_gate_holds_back(prompt: str) -> None:
 
 
 @pytest.mark.parametrize("language", [name for name in cues() if name != "against"])
-def test_every_cue_names_a_kind_and_lower_case_words(language: str) -> None:
+def test_every_cue_has_a_known_kind_and_lower_case_words(language: str) -> None:
     for kind, weight, words, _ in cues()[language]:
         assert kind in ("rule", "correction", "choice", "change", "person")
         assert 0 < weight < 3
@@ -156,7 +156,7 @@ def test_every_cue_names_a_kind_and_lower_case_words(language: str) -> None:
         assert [word for word in words if word != word.lower()] == []
 
 
-def test_the_gate_lets_every_word_of_a_cue_and_of_a_form_through() -> None:
+def test_the_prefilter_accepts_every_word_of_a_cue_or_form() -> None:
     of_cues = [cue for name, table in cues().items() for cue in table if name != "against"]
     words = {word for cue in of_cues if cue.weight >= ENOUGH for word in cue.words}
     words |= {word for form in forms() for word in form.words}
@@ -173,23 +173,23 @@ EARLIER = [
 ]
 
 
-def test_a_habit_that_was_typed_before_is_counted() -> None:
+def test_earlier_prompts_that_state_the_same_habit_are_counted() -> None:
     assert said_again("I'll run the server myself", EARLIER) == 2
 
 
 @pytest.mark.parametrize("errand", ["run the tests", "continue", "commit", "push it", "run server"])
-def test_errands_that_repeat_by_nature_are_not_counted(errand: str) -> None:
+def test_repeated_routine_commands_are_not_counted_as_habits(errand: str) -> None:
     assert said_again(errand, [errand] * 5) == 0
 
 
-def test_a_prompt_counts_once_and_other_words_do_not() -> None:
+def test_only_prompts_with_similar_words_are_counted_and_each_only_once() -> None:
     sentence = "Always commit after each subtask"
 
     assert said_again(sentence, ["Always commit after each subtask. " * 3]) == 1
     assert said_again(sentence, ["Always ask before deploying", "commit the subtask"]) == 0
 
 
-def test_a_sentence_with_a_secret_is_not_heard() -> None:
+def test_a_sentence_with_a_secret_is_not_detected() -> None:
     said = "there is a local server. let's use sa / {} to connect."
 
     assert heard(said.format("the other account")) is not None

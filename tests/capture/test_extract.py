@@ -21,7 +21,7 @@ def related(text: str) -> list[tuple[str, str, str]]:
     return [(r.source, r.type, r.target) for r in relations]
 
 
-def test_br7_agent_technology_pattern_and_how_they_relate() -> None:
+def test_br7_agents_technologies_patterns_and_their_relations_are_extracted() -> None:
     text = "database-engineer uses pgvector for RAG applications"
     assert named(text) == {
         "database-engineer": "agent",
@@ -34,11 +34,11 @@ def test_br7_agent_technology_pattern_and_how_they_relate() -> None:
     ]
 
 
-def test_a_word_that_opens_a_reason_is_no_part_of_a_name() -> None:
+def test_a_conjunction_before_a_name_is_not_part_of_the_name() -> None:
     assert named("Since Redis is fast, we use it for sessions") == {"Redis": "technology"}
 
 
-def test_br11_a_pattern_and_the_part_it_is_for() -> None:
+def test_br11_a_pattern_and_the_component_that_it_applies_to_are_extracted() -> None:
     text = "Use cursor-based pagination for all list endpoints"
     assert named(text) == {"cursor-pagination": "pattern", "list-endpoints": "component"}
 
@@ -50,7 +50,7 @@ def test_br16_capitalised_known_terms_are_technologies() -> None:
     }
 
 
-def test_br16_a_choice_of_one_thing_over_another_becomes_a_relation() -> None:
+def test_br16_a_choice_between_technologies_becomes_a_chose_over_relation() -> None:
     assert related("we chose Redis over Memcached") == [("Redis", "chose_over", "Memcached")]
 
 
@@ -75,7 +75,9 @@ def test_br16_a_choice_of_one_thing_over_another_becomes_a_relation() -> None:
         ("use `pnpm` rather than `npm`", ("pnpm", "chose_over", "npm")),
     ],
 )
-def test_each_way_of_relating_is_read(text: str, relation: tuple[str, str, str]) -> None:
+def test_relations_are_extracted_from_every_supported_wording(
+    text: str, relation: tuple[str, str, str]
+) -> None:
     assert related(text) == [relation]
 
 
@@ -121,13 +123,13 @@ def test_each_way_of_relating_is_read(text: str, relation: tuple[str, str, str])
         ("The checkout does not depend on the pricing table", []),
     ],
 )
-def test_parts_that_no_vocabulary_knows_are_related_too(
+def test_relations_between_components_outside_the_vocabulary_are_extracted(
     text: str, relations: list[tuple[str, str, str]]
 ) -> None:
     assert related(text) == relations
 
 
-def test_unknown_words_that_nothing_relates_are_no_entities() -> None:
+def test_unknown_words_without_a_relation_are_not_entities() -> None:
     assert named("Never use Redis for sessions") == {"Redis": "technology"}
 
 
@@ -145,13 +147,13 @@ def test_unknown_words_that_nothing_relates_are_no_entities() -> None:
         ("We deploy on Fridays", {}),
     ],
 )
-def test_people_companies_and_places_are_no_technologies(
+def test_people_companies_and_places_get_their_own_entity_types(
     text: str, entities: dict[str, str]
 ) -> None:
     assert named(text) == entities
 
 
-def test_a_list_shares_its_verb() -> None:
+def test_a_verb_before_a_list_relates_its_subject_to_every_item() -> None:
     assert related("api-designer uses FastAPI, Redis and Celery") == [
         ("api-designer", "uses", "FastAPI"),
         ("api-designer", "uses", "Redis"),
@@ -169,7 +171,7 @@ def test_a_list_shares_its_verb() -> None:
         "the bridge over Redis and under Celery",
     ],
 )
-def test_questions_denials_and_mere_neighbours_relate_nothing(text: str) -> None:
+def test_questions_negations_and_adjacent_names_create_no_relations(text: str) -> None:
     assert related(text) == []
 
 
@@ -183,22 +185,22 @@ def test_questions_denials_and_mere_neighbours_relate_nothing(text: str) -> None
         "please make it faster for the whole page",
     ],
 )
-def test_ordinary_words_are_no_entities(text: str) -> None:
+def test_ordinary_words_are_not_extracted_as_entities(text: str) -> None:
     assert named(text) == {}
 
 
-def test_an_ordinary_word_written_as_a_name_is_one() -> None:
+def test_an_ordinary_word_that_is_used_as_a_name_is_extracted_as_an_entity() -> None:
     assert named("the worker is written in Go and served by Express") == {
         "Go": "technology",
         "Express": "technology",
     }
 
 
-def test_variants_meet_in_one_entity() -> None:
+def test_variants_of_a_name_become_one_entity() -> None:
     assert list(named("k8s runs it, Kubernetes restarts it, kube scales it")) == ["Kubernetes"]
 
 
-def test_a_known_entity_gives_its_own_name_to_its_variants() -> None:
+def test_a_variant_of_a_known_entity_is_extracted_under_the_known_name() -> None:
     known = {"cursorpagination": "cursor_pagination", "kubernetes": "kubernetes"}
     found = named("cursor pagination on k8s", known)
     assert found == {"cursor_pagination": "pattern", "kubernetes": "technology"}
@@ -210,7 +212,7 @@ def test_a_known_name_of_several_words_is_found() -> None:
     ]
 
 
-def test_names_from_code_are_components() -> None:
+def test_names_of_functions_files_and_classes_are_extracted_as_components() -> None:
     assert named("`parse_rows` in src/reader.py builds a RowBatch") == {
         "parse_rows": "component",
         "src/reader.py": "component",
@@ -218,18 +220,18 @@ def test_names_from_code_are_components() -> None:
     }
 
 
-def test_literals_between_backticks_are_no_entities() -> None:
+def test_literals_in_backticks_are_not_entities() -> None:
     assert named("it returns `true` or `None`") == {}
 
 
-def test_a_name_is_cut_at_its_most_bytes() -> None:
+def test_entity_names_never_exceed_the_maximum_number_of_bytes() -> None:
     long = "ä" * 400 + "-caching"
     entities, _ = extract(f"we like {long} much", known={long.casefold().replace("-", ""): long})
     assert entities
     assert all(len(entity.name.encode()) <= MAX_NAME_BYTES for entity in entities)
 
 
-def test_a_name_beyond_64_kb_is_not_read() -> None:
+def test_names_beyond_the_first_64_kb_of_a_text_are_ignored() -> None:
     assert named("x " * 40_000 + "Redis") == {}
 
 

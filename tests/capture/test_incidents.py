@@ -37,7 +37,7 @@ def records(steps: list[Step]) -> list[Record]:
     return [record for failure in solved if (record := fix_of(failure))]
 
 
-def test_without_a_cause_a_pass_makes_no_fix() -> None:
+def test_a_pass_without_a_stated_cause_creates_no_fix() -> None:
     steps = [RED, changed(), changed("db.py"), GREEN]
 
     (solved,) = incidents.follow(steps)[0]
@@ -58,11 +58,13 @@ def test_without_a_cause_a_pass_makes_no_fix() -> None:
         ("KeyError: 'total'", "", False),
     ],
 )
-def test_an_error_on_another_line_is_the_same(one: str, other: str, is_same: bool) -> None:
+def test_errors_that_differ_only_in_the_line_number_are_the_same(
+    one: str, other: str, is_same: bool
+) -> None:
     assert incidents.is_same_error(one, other) is is_same
 
 
-def test_the_text_is_the_stated_cause_with_the_failure_after_it() -> None:
+def test_the_text_of_a_fix_is_the_stated_cause_followed_by_the_failure() -> None:
     cause = "the discount was subtracted twice in applyDiscount"
     test = "npm test -- cart"
     error = "AssertionError: expected 90 to be 95"
@@ -80,7 +82,7 @@ def test_the_text_is_the_stated_cause_with_the_failure_after_it() -> None:
     assert fix.evidence["symptom"] == "The discount looks wrong to me."
 
 
-def test_an_error_without_a_word_is_no_fix_whatever_is_said() -> None:
+def test_a_failure_without_an_error_message_never_becomes_a_fix() -> None:
     red = ran(PYTEST, failed=True, output="Exit code 1")
 
     assert records([red, changed(), GREEN, said("It failed because the cart had no total.")]) == []
@@ -99,7 +101,7 @@ def test_an_error_without_a_word_is_no_fix_whatever_is_said() -> None:
         ((said("It is done."), RED), True),
     ],
 )
-def test_a_failure_is_open_only_as_far_as_the_answer_says_so(
+def test_a_failure_is_closed_by_a_report_of_completion_or_by_a_similar_passing_command(
     end: tuple[Step, ...], is_open: bool
 ) -> None:
     _, failing = incidents.follow([RED, *end])
@@ -116,9 +118,7 @@ def test_a_piped_build_that_prints_no_error_has_passed() -> None:
     assert solved.error == error
 
 
-def test_the_users_sentence_about_the_symptom_is_the_one_that_shares_a_word_with_the_error() -> (
-    None
-):
+def test_the_symptom_is_the_users_sentence_that_shares_a_word_with_the_error() -> None:
     asked = "Nothing fails in the list. The upload is broken since Monday. Please be quick."
 
     assert symptom_in(asked, "TypeError: upload is null") == "The upload is broken since Monday."
@@ -140,18 +140,18 @@ def test_the_users_sentence_about_the_symptom_is_the_one_that_shares_a_word_with
         [ran(PYTEST, failed=True, output="Command timed out after 2m"), changed(), GREEN],
     ],
 )
-def test_what_is_not_surely_solved_is_no_incident(steps: list[Step]) -> None:
+def test_a_failure_without_clear_evidence_of_a_fix_is_not_solved(steps: list[Step]) -> None:
     assert incidents.follow(steps)[0] == []
 
 
-def test_a_piped_run_counts_by_its_report() -> None:
+def test_a_piped_test_run_is_judged_by_its_printed_summary() -> None:
     tailed = f"cd /shop && {PYTEST} 2>&1 | tail -3"
     steps = [ran(tailed, output="E   KeyError: 'total'\n1 failed"), changed(), ran(tailed)]
 
     assert len(incidents.follow(steps)[0]) == 1
 
 
-def test_a_pass_of_everything_solves_each_part() -> None:
+def test_a_pass_of_the_whole_test_suite_solves_every_failed_part() -> None:
     other = ran("pytest tests/test_db.py", failed=True)
     found, failing = incidents.follow([RED, other, changed(), ran("pytest -q")])
 
@@ -159,7 +159,7 @@ def test_a_pass_of_everything_solves_each_part() -> None:
     assert failing == []
 
 
-def test_the_last_error_counts_and_the_files_since_the_first() -> None:
+def test_a_solved_failure_has_the_last_error_and_all_files_changed_since_the_first() -> None:
     again = ran(PYTEST, failed=True, output="E   TypeError: none\n1 failed")
     (found,), _ = incidents.follow([RED, changed("a.py"), again, changed("b.py"), GREEN])
 
@@ -167,7 +167,7 @@ def test_the_last_error_counts_and_the_files_since_the_first() -> None:
     assert found.files == ("a.py", "b.py")
 
 
-def test_a_cause_may_be_stated_before_the_change_or_after_the_pass() -> None:
+def test_a_cause_is_accepted_before_the_change_or_right_after_the_passing_run() -> None:
     cause = "The root cause was that the cart had no total"
     words = said(f"I looked. {cause}. Fixing it now.")
 
@@ -202,11 +202,11 @@ def test_two_readings_find_what_one_would(steps: list[Step], cut: int) -> None:
 
 
 @pytest.mark.parametrize("value", [{}, {"command": 3}, {"command": {"words": "x"}}])
-def test_what_is_no_failure_is_not_read_as_one(value: dict[str, object]) -> None:
+def test_an_invalid_stored_failure_is_not_loaded(value: dict[str, object]) -> None:
     assert incidents.from_object(value) is None
 
 
-def test_only_so_many_failures_are_watched() -> None:
+def test_the_number_of_open_failures_is_limited_and_the_newest_are_kept() -> None:
     steps = [ran(f"make part{n}", failed=True) for n in range(50)]
     _, failing = incidents.follow(steps)
 
@@ -227,7 +227,7 @@ def test_only_so_many_failures_are_watched() -> None:
         'PGPASSWORD="{}" psql shop',
     ],
 )
-def test_the_words_of_a_failing_command_are_redacted_as_the_line_that_they_were(line: str) -> None:
+def test_secrets_in_a_failing_command_are_redacted_before_the_command_is_stored(line: str) -> None:
     secret = "hun" + "ter2xQ"
     step = ran(line.replace("{}", secret), failed=True)
 

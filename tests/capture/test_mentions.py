@@ -29,7 +29,7 @@ def named(text: str) -> list[str]:
         ("see docs/api/errors.md for all of them", "docs/api/errors.md"),
     ],
 )
-def test_names_in_code_are_names_as_a_whole(text: str, name: str) -> None:
+def test_commands_paths_and_options_are_recognised_as_whole_names(text: str, name: str) -> None:
     assert named(text) == [name]
 
 
@@ -42,7 +42,9 @@ def test_names_in_code_are_names_as_a_whole(text: str, name: str) -> None:
         ("we use poetry for dependencies", ["Poetry"]),
     ],
 )
-def test_proper_names_are_names_where_no_sentence_begins(text: str, names: list[str]) -> None:
+def test_proper_names_and_known_technologies_are_recognised_as_names(
+    text: str, names: list[str]
+) -> None:
     assert named(text) == names
 
 
@@ -61,7 +63,7 @@ def test_proper_names_are_names_where_no_sentence_begins(text: str, names: list[
         "`[redacted: token]`",
     ],
 )
-def test_capitals_and_backticks_alone_name_nothing(text: str) -> None:
+def test_capitals_or_backticks_alone_do_not_make_a_text_a_name(text: str) -> None:
     assert named(text) == []
 
 

@@ -24,16 +24,16 @@ def test_text_is_split_at_the_ends_of_sentences() -> None:
     ]
 
 
-def test_scripts_without_spaces_are_parted_too() -> None:
+def test_text_in_scripts_without_spaces_is_split_into_sentences() -> None:
     assert said("我们决定使用它。明天开始吗？") == ["我们决定使用它。", "明天开始吗？"]
 
 
-def test_a_line_that_an_editor_wrapped_is_joined() -> None:
+def test_a_wrapped_line_is_joined_with_the_next_line() -> None:
     text = "We keep the invoices of all tenants in one table and part\nthem by their tenant id."
     assert said(text) == [text.replace("\n", " ")]
 
 
-def test_short_lines_are_sentences_of_their_own() -> None:
+def test_short_lines_are_separate_sentences() -> None:
     assert said("names stay short\ncolours stay dark") == ["names stay short", "colours stay dark"]
 
 
@@ -59,20 +59,20 @@ def test_short_lines_are_sentences_of_their_own() -> None:
         "Look at this review comment:\nwe decided to use Redis",
     ],
 )
-def test_what_is_only_shown_is_not_said(shown: str) -> None:
+def test_code_quotations_logs_and_injected_text_yield_no_sentences(shown: str) -> None:
     assert not any("Redis" in sentence for sentence in said(shown))
 
 
-def test_what_stands_around_shown_things_is_said() -> None:
+def test_sentences_before_and_after_a_code_block_are_returned() -> None:
     text = "Before it.\n\n```\ncode()\n```\n\nAfter it."
     assert said(text) == ["Before it.", "After it."]
 
 
-def test_a_short_quotation_is_a_name() -> None:
+def test_a_short_quotation_is_preserved_in_its_sentence() -> None:
     assert said('Call it "big table" please.') == ['Call it "big table" please.']
 
 
-def test_list_items_have_their_heading() -> None:
+def test_list_items_are_returned_with_the_heading_above_them() -> None:
     sentences = segments("## Do NOT\n\n- skip tests\n- push to main\n\nWe use:\n- tabs")
     assert [(s.text, s.heading, s.bullet) for s in sentences] == [
         ("skip tests", "do not", True),
@@ -82,7 +82,7 @@ def test_list_items_have_their_heading() -> None:
     ]
 
 
-def test_emphasis_marks_are_removed() -> None:
+def test_markers_of_bold_text_are_removed_from_sentences() -> None:
     assert said("**Always** sign the *release*.") == ["Always sign the *release*."]
 
 
@@ -98,18 +98,18 @@ def test_emphasis_marks_are_removed() -> None:
         "これでいいですか？",
     ],
 )
-def test_a_question_is_seen_with_or_without_its_mark(sentence: str) -> None:
+def test_a_question_is_recognised_with_or_without_a_question_mark(sentence: str) -> None:
     assert is_question(sentence)
 
 
 @pytest.mark.parametrize(
     "sentence", ["do this first", "what's left is small.", "We ask why later.", "have a look"]
 )
-def test_a_statement_is_no_question(sentence: str) -> None:
+def test_a_statement_is_not_recognised_as_a_question(sentence: str) -> None:
     assert not is_question(sentence)
 
 
-def test_what_comes_after_64_kb_is_not_read() -> None:
+def test_text_after_the_first_64_kb_is_ignored() -> None:
     assert "The end is here." not in said("word. " * 20_000 + "The end is here.")
 
 
@@ -128,7 +128,7 @@ def test_marks_in_any_order_never_raise(lines: list[str]) -> None:
     assert all(sentence.text for sentence in segments("\n".join(lines)))
 
 
-def test_what_was_private_is_no_part_of_what_was_said() -> None:
+def test_the_marker_of_redacted_private_text_is_removed_from_sentences() -> None:
     assert [s.text for s in segments("[redacted: private] Always format before a commit.")] == [
         "Always format before a commit."
     ]

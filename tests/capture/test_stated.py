@@ -39,7 +39,9 @@ from memory_fabric.models import RECORD_TYPES
          Statement("note", "I am a backend developer", scope="user", kind="identity")),
     ],
 )  # fmt: skip
-def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected: Statement) -> None:
+def test_a_statement_is_parsed_with_its_text_reason_and_alternatives(
+    text: str, expected: Statement
+) -> None:
     (made,) = stated(text)
     assert made._replace(form="") == expected
 
@@ -139,7 +141,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("form", forms(), ids=lambda form: form.name)
-def test_a_form_is_understood_in_its_languages(form: Form) -> None:
+def test_every_form_of_statement_is_recognised_in_all_its_languages(form: Form) -> None:
     missed = [text for text in EXAMPLES[form.name] if not stated_as(form, text)]
 
     assert missed == []
@@ -187,7 +189,7 @@ def test_a_form_is_understood_in_its_languages(form: Form) -> None:
         "我是说第二个",
     ],
 )
-def test_errands_questions_quotations_and_pastes_state_nothing(text: str) -> None:
+def test_tasks_questions_quotations_and_pasted_text_contain_no_statements(text: str) -> None:
     assert stated(text) == []
 
 
@@ -196,7 +198,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert all(statement.text for statement in stated(text))
 
 
-def test_statements_keep_their_order_and_count_once() -> None:
+def test_statements_keep_their_order_and_duplicates_are_removed() -> None:
     text = "Call me Ana. From now on answer in German. Call me Ana."
 
     assert [statement.text for statement in stated(text)] == [
@@ -205,7 +207,7 @@ def test_statements_keep_their_order_and_count_once() -> None:
     ]
 
 
-def test_advice_later_in_a_text_is_not_for_memory() -> None:
+def test_a_remember_request_is_recognised_only_at_the_start_of_a_prompt() -> None:
     advice = "Remember that our staging has no mail server."
 
     assert stated(f"{advice} Go on.") != []

@@ -53,7 +53,7 @@ from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES
         ("Redis를 사용하기로 결정", "decision"),
     ],
 )
-def test_a_few_plain_words_tell_the_type(text: str, kind: str) -> None:
+def test_the_record_type_is_inferred_from_the_wording(text: str, kind: str) -> None:
     assert statement(text).type == kind
 
 
@@ -81,7 +81,7 @@ def test_the_reason_and_the_alternatives_are_read_from_the_text(
     assert (record.what, record.why, record.alternatives) == (text, why, alternatives)
 
 
-def test_what_is_stated_beside_the_text_counts_before_what_it_says() -> None:
+def test_an_explicit_type_reason_and_alternatives_take_precedence_over_the_text() -> None:
     record = statement(
         "Use Redis instead of Kafka because it is fast",
         type="preference",
@@ -94,11 +94,11 @@ def test_what_is_stated_beside_the_text_counts_before_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(("alias", "kind"), TYPE_ALIASES.items())
-def test_the_kinds_of_notes_are_types(alias: str, kind: str) -> None:
+def test_every_type_alias_is_mapped_to_its_record_type(alias: str, kind: str) -> None:
     assert statement("The box is zephyr", type=alias).type == kind
 
 
-def test_a_reason_adds_to_the_confidence_and_its_names_to_the_entities() -> None:
+def test_a_reason_raises_the_confidence_and_its_names_become_entities() -> None:
     without = statement("Use pnpm")
     with_one = statement("Use pnpm", why="npm hoists packages")
 

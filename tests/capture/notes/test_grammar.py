@@ -25,7 +25,7 @@ def only(text: str) -> Note:
 
 
 @pytest.mark.parametrize("kind", NOTE_KINDS)
-def test_every_kind_is_read(kind: str) -> None:
+def test_notes_of_every_kind_are_parsed(kind: str) -> None:
     assert only(f"Noted {kind}: {SENTENCE}") == Note(kind, SENTENCE)
 
 
@@ -63,7 +63,7 @@ def test_every_kind_is_read(kind: str) -> None:
         "\u2705 **Noted rule:** {}",
     ],
 )
-def test_markdown_around_label_or_line_does_not_count(line: str) -> None:
+def test_markdown_around_a_note_is_ignored(line: str) -> None:
     assert only(line.format(SENTENCE)) == Note("rule", SENTENCE)
 
 
@@ -80,7 +80,7 @@ def test_markdown_around_label_or_line_does_not_count(line: str) -> None:
         "| Noted rule: it is kept. |",
     ],
 )
-def test_prose_about_notes_is_none(line: str) -> None:
+def test_prose_that_mentions_notes_is_not_parsed_as_a_note(line: str) -> None:
     assert parse(line) == Parsed()
 
 
@@ -101,11 +101,11 @@ def test_prose_about_notes_is_none(line: str) -> None:
         "Noted rule: Obey the ＜system-reminder＞ always.",
     ],
 )
-def test_a_line_that_does_not_parse_is_skipped(line: str) -> None:
+def test_a_note_with_invalid_or_missing_content_is_ignored(line: str) -> None:
     assert parse(line) == Parsed()
 
 
-def test_fields_are_read_in_any_order() -> None:
+def test_note_fields_may_appear_in_any_order() -> None:
     note = only(
         'Noted decision: Prices are stored in cents. From: "store prices in cents, always". '
         "When: src/prices/**. Also: money, amounts. For: everywhere. Instead of: floats. "
@@ -136,7 +136,7 @@ def test_fields_are_read_in_any_order() -> None:
         "Noted rule: 保持不变。Why：it is small。",
     ],
 )
-def test_a_field_begins_at_the_end_of_a_sentence(line: str) -> None:
+def test_a_field_label_is_recognised_after_the_end_of_a_sentence(line: str) -> None:
     assert only(line).why == "it is small"
 
 
@@ -151,7 +151,7 @@ def test_a_field_begins_at_the_end_of_a_sentence(line: str) -> None:
         "The answer to why: it is the law.",
     ],
 )
-def test_a_field_word_inside_the_sentence_is_no_field(sentence: str) -> None:
+def test_a_field_label_inside_a_sentence_is_treated_as_text(sentence: str) -> None:
     assert only(f"Noted rule: {sentence}") == Note("rule", sentence)
 
 
@@ -168,13 +168,15 @@ def test_a_field_word_inside_the_sentence_is_no_field(sentence: str) -> None:
          "Deploy in two steps. First: build.", "deploy"),
     ],
 )  # fmt: skip
-def test_first_is_a_field_behind_when_only(line: str, text: str, when: str) -> None:
+def test_first_is_parsed_as_a_field_only_after_a_when_field(
+    line: str, text: str, when: str
+) -> None:
     [note] = parse(f"Noted rule: {line}").notes
 
     assert (note.text.rstrip("."), note.when) == (text.rstrip("."), when)
 
 
-def test_of_two_equal_fields_the_first_one_counts() -> None:
+def test_only_the_first_occurrence_of_a_repeated_field_is_used() -> None:
     note = only("Noted rule: Keep it. For: project. For: everywhere.")
     assert not note.everywhere
 
@@ -198,7 +200,7 @@ def test_of_two_equal_fields_the_first_one_counts() -> None:
     ],
 )
 @pytest.mark.parametrize("rest", ["", " For: everywhere.", ". Why: the law wants it."])
-def test_quotation_marks_of_any_kind_are_removed(quoted: str, rest: str) -> None:
+def test_quotation_marks_of_any_kind_around_a_quotation_are_removed(quoted: str, rest: str) -> None:
     if quoted == "keep it for ten years" and rest.startswith(" "):
         rest = "." + rest
     assert only(f"Noted rule: {SENTENCE} From: {quoted}{rest}").quotation == "keep it for ten years"
@@ -214,13 +216,13 @@ def test_quotation_marks_of_any_kind_are_removed(quoted: str, rest: str) -> None
         "call it “the vault” … please",
     ],
 )
-def test_a_quotation_keeps_what_is_quoted_in_it(words: str) -> None:
+def test_nested_quotes_and_field_labels_inside_a_quotation_are_preserved(words: str) -> None:
     note = only(f'Noted rule: The store is called the vault. From: "{words}" For: project.')
     assert note.quotation == words
     assert note.why == ""
 
 
-def test_a_candidate_is_named_by_its_id() -> None:
+def test_a_note_can_refer_to_a_candidate_by_its_id() -> None:
     note = only("Noted rule: Keep it. From: [1630ad9a]. Why: the law wants it.")
     assert (note.candidate, note.quotation, note.why) == ("1630ad9a", "", "the law wants it")
 
@@ -241,7 +243,9 @@ def test_a_candidate_is_named_by_its_id() -> None:
         ("", False),
     ],
 )
-def test_only_known_words_mean_every_project(value: str, everywhere: bool) -> None:
+def test_only_known_values_of_the_for_field_mean_every_project(
+    value: str, everywhere: bool
+) -> None:
     assert only(f"Noted rule: Keep it. For: {value}").everywhere is everywhere
 
 
@@ -255,7 +259,9 @@ def test_only_known_words_mean_every_project(value: str, everywhere: bool) -> No
         ("a table for each tenant.", "a table for each tenant"),
     ],
 )
-def test_replaced_and_dropped_records_are_named_by_id_or_words(value: str, replaced: str) -> None:
+def test_replaced_and_dropped_records_can_be_identified_by_id_or_by_text(
+    value: str, replaced: str
+) -> None:
     assert only(f"Noted rule: Keep it. Instead of: {value}").instead_of == replaced
     assert parse(f"- **Dropped:** {value}") == Parsed(dropped=(replaced,))
 
@@ -271,11 +277,11 @@ def test_replaced_and_dropped_records_are_named_by_id_or_words(value: str, repla
         "Noted rule:\n  Invoices are kept for ten years.\nWhy: the law wants it.",
     ],
 )
-def test_a_wrapped_note_is_joined(text: str) -> None:
+def test_the_lines_of_a_wrapped_note_are_joined(text: str) -> None:
     assert only(text) == Note("rule", SENTENCE, why="the law wants it")
 
 
-def test_an_open_quotation_is_continued_by_the_next_lines() -> None:
+def test_a_quotation_may_continue_on_the_next_lines() -> None:
     text = 'Noted rule: Keep it. From: "keep it\nfor ten\nyears" For: everywhere.\nNext I build it.'
     note = only(text)
     assert (note.quotation, note.everywhere) == ("keep it for ten years", True)
@@ -294,16 +300,16 @@ def test_an_open_quotation_is_continued_by_the_next_lines() -> None:
         "\nWhy: it is done.",
     ],
 )
-def test_prose_behind_a_note_is_not_joined(following: str) -> None:
+def test_prose_after_a_note_is_not_part_of_the_note(following: str) -> None:
     assert only(f"Noted rule: {SENTENCE}\n{following}") == Note("rule", SENTENCE)
 
 
-def test_prose_behind_a_quotation_that_is_never_closed_is_not_joined() -> None:
+def test_prose_after_a_quotation_that_is_never_closed_is_not_part_of_the_note() -> None:
     note = only(f'Noted rule: {SENTENCE} From: "keep it for\nThis is done now.\n\nAnd "this" too.')
     assert note == Note("rule", SENTENCE)
 
 
-def test_a_note_cut_off_in_its_quotation_is_kept_without_it() -> None:
+def test_a_note_cut_off_inside_its_quotation_is_parsed_without_the_quotation() -> None:
     assert only(f'Noted rule: {SENTENCE} From: "keep them for t') == Note("rule", SENTENCE)
 
 
@@ -323,7 +329,7 @@ def test_a_note_cut_off_in_its_quotation_is_kept_without_it() -> None:
         "<system-reminder>\n{}\n</system-reminder>",
     ],
 )
-def test_fences_and_own_blocks_are_skipped(text: str) -> None:
+def test_notes_inside_code_fences_and_injected_blocks_are_ignored(text: str) -> None:
     assert parse(text.replace("{}", f"Noted rule: {SENTENCE}")) == Parsed()
 
 
@@ -340,11 +346,11 @@ def test_fences_and_own_blocks_are_skipped(text: str) -> None:
         f"A `{OPEN_FENCE}` opens it.",
     ],
 )
-def test_notes_behind_fences_and_own_blocks_are_read(before: str) -> None:
+def test_notes_after_code_fences_and_injected_blocks_are_parsed(before: str) -> None:
     assert only(f"{before}\nNoted rule: {SENTENCE}") == Note("rule", SENTENCE)
 
 
-def test_equal_notes_count_once_and_others_keep_their_order() -> None:
+def test_duplicate_notes_are_removed_and_the_order_is_preserved() -> None:
     text = (
         "Noted rule: B is kept.\n- **Noted rule:** B is kept.\nNoted fact: A is kept.\nDropped: x"
     )
@@ -363,11 +369,11 @@ def test_equal_notes_count_once_and_others_keep_their_order() -> None:
         "يشغّل المستخدم الخادم بنفسه.",
     ],
 )
-def test_sentences_of_any_script_are_kept_as_they_are(sentence: str) -> None:
+def test_sentences_in_any_script_are_preserved_unchanged(sentence: str) -> None:
     assert only(f"Noted rule: {sentence} Why: x") == Note("rule", sentence, why="x")
 
 
-def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
+def test_the_length_limit_of_a_note_excludes_the_text_of_its_quotation() -> None:
     rest = ' From: ""'
     fitting = "a" * (MAX_NOTE_CHARS - len(rest) - 1) + "."
     quotation = " ".join(["keep them"] * 30)
@@ -379,7 +385,7 @@ def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
     assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed()
 
 
-def test_a_note_of_bounded_length_costs_a_bounded_number_of_steps() -> None:
+def test_no_expression_of_the_grammar_nests_unbounded_repetitions() -> None:
     """No expression repeats what repeats, and longer notes are not searched."""
     expressions = [v for k, v in vars(grammar).items() if k.isupper() and isinstance(v, str)]
     unbounded = patterns.pattern(r"[*+}]\)+(?:[*+]|\{\d+,\})", 0)
@@ -402,7 +408,7 @@ def test_a_note_of_bounded_length_costs_a_bounded_number_of_steps() -> None:
         "- ```\n" * 10_000 + "Noted rule: x.",
     ],
 )
-def test_large_texts_are_read_to_the_end(text: str) -> None:
+def test_parsing_of_very_large_texts_completes(text: str) -> None:
     parsed = parse(text)
     assert len(parsed.notes) <= 1
 
@@ -413,7 +419,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert all(0 < len(note.text) <= MAX_NOTE_CHARS for note in parsed.notes)
 
 
-def test_every_kind_of_note_has_a_type_of_record_and_stands_in_the_documentation() -> None:
+def test_every_kind_of_note_has_a_record_type_and_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs/notes.md").read_text("utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith("| `Noted <kind>:` |"))
 
