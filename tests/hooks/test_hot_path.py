@@ -178,17 +178,19 @@ def third_party(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_a_hook_needs_nothing_but_python(loaded: dict[str, Noted], name: str) -> None:
+def test_a_hook_imports_only_the_standard_library_and_its_own_package(
+    loaded: dict[str, Noted], name: str
+) -> None:
     assert third_party(loaded[name].modules) == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_what_could_reach_a_network(loaded: dict[str, Noted], name: str) -> None:
+def test_no_hook_imports_a_network_module(loaded: dict[str, Noted], name: str) -> None:
     assert loaded[name].modules & NETWORK == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_it_where_a_receiver_is_named_either(
+def test_no_hook_imports_a_network_module_even_if_a_receiver_is_configured(
     reaching: dict[str, Noted], name: str
 ) -> None:
     modules = reaching[name].modules
@@ -201,7 +203,7 @@ def test_no_hook_loads_it_where_a_receiver_is_named_either(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_without_a_receiver_no_hook_loads_what_forwards(
+def test_no_hook_imports_forwarding_modules_if_no_receiver_is_configured(
     loaded: dict[str, Noted], name: str
 ) -> None:
     forwarding = modules_of(FORWARDERS)
@@ -210,7 +212,7 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
+def test_no_hook_uses_the_network_even_if_a_shared_log_is_configured(
     reaching: dict[str, Noted], name: str
 ) -> None:
     modules, reached = reaching[name].modules, reaching[name].reached
@@ -225,13 +227,15 @@ def test_a_tie_to_a_shared_log_brings_no_hook_a_network(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_without_a_tie_no_hook_loads_what_exchanges(loaded: dict[str, Noted], name: str) -> None:
+def test_no_hook_imports_exchange_modules_if_no_shared_log_is_configured(
+    loaded: dict[str, Noted], name: str
+) -> None:
     assert {m for m in loaded[name].modules if m.startswith("memory_fabric.sharing.team")} == set()
     assert loaded[name].modules & modules_of(EXCHANGERS) == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
-def test_events_that_delay_a_person_import_nothing_slow(
+def test_hooks_that_a_person_waits_for_import_no_slow_modules(
     loaded: dict[str, Noted], name: str
 ) -> None:
     assert loaded[name].modules & SLOW == set()
@@ -245,7 +249,7 @@ def test_events_that_delay_a_person_import_nothing_slow(
         "Who gave the workers Redis, and when was that? We have some of them, really.",
     ],
 )
-def test_a_prompt_that_states_nothing_loads_nothing_that_captures(
+def test_a_prompt_without_a_statement_loads_no_capture_modules(
     hooks: HookRunner, prompt: str
 ) -> None:
     modules = noted(hooks, "UserPromptSubmit", prompt=prompt).modules
@@ -263,7 +267,7 @@ def test_a_prompt_that_states_nothing_loads_nothing_that_captures(
         ("SubagentStart", {"agent_type": "Explore"}),
     ],
 )
-def test_native_notes_are_not_read_where_a_person_waits(
+def test_hooks_that_a_person_waits_for_do_not_read_the_clients_memory_files(
     hooks: HookRunner, name: str, fields: dict[str, str]
 ) -> None:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(hooks.project))
@@ -281,12 +285,14 @@ def test_native_notes_are_not_read_where_a_person_waits(
 @pytest.mark.parametrize(
     "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
 )
-def test_a_prompt_with_a_cue_imports_nothing_slow(hooks: HookRunner, prompt: str) -> None:
+def test_a_prompt_with_a_statement_to_capture_imports_no_slow_modules(
+    hooks: HookRunner, prompt: str
+) -> None:
     assert noted(hooks, "UserPromptSubmit", prompt=prompt).modules & SLOW == set()
 
 
 @pytest.mark.parametrize("command", ["git push origin main", "ls -la"])
-def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
+def test_checking_a_tool_call_against_rules_imports_no_slow_modules(
     hooks: HookRunner, command: str
 ) -> None:
     memory = Memory.open(read_settings(hooks.environ, {}))
@@ -304,7 +310,7 @@ def test_a_call_that_rules_are_compared_with_imports_nothing_slow(
 
 
 @pytest.mark.parametrize("error", ["Exit code 3\nforce_https is not allowed", "ok"])
-def test_a_command_loads_the_fixes_only_if_it_failed_and_nothing_slow(
+def test_known_fixes_are_loaded_only_after_a_failed_command_and_without_slow_modules(
     hooks: HookRunner, error: str
 ) -> None:
     memory = Memory.open(read_settings(hooks.environ, {}))
@@ -344,12 +350,12 @@ def test_an_event_that_recalls_nothing_loads_no_search(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_event_compiles_the_types_of_fields(loaded: dict[str, Noted], name: str) -> None:
+def test_no_hook_compiles_field_annotations(loaded: dict[str, Noted], name: str) -> None:
     compiled = loaded[name].compiled
     assert [source for source in compiled if not source.startswith("lambda _cls")] == []
 
 
-def test_a_text_without_long_words_opens_no_shapes_of_issuers() -> None:
+def test_checking_a_text_without_long_words_compiles_no_secret_patterns() -> None:
     script = "import sys; sys.path.insert(0, sys.argv[1])\n"
     script += "from memory_fabric.redaction import redact, rules\n"
     script += "assert not redact.may_hold_secret(sys.argv[2])\n"
@@ -364,14 +370,14 @@ def test_a_text_without_long_words_opens_no_shapes_of_issuers() -> None:
 
 
 @pytest.mark.parametrize("name", DELAYING)
-def test_an_event_reads_each_file_of_words_and_rules_once(
+def test_a_hook_reads_each_word_list_and_rule_file_at_most_once(
     loaded: dict[str, Noted], name: str
 ) -> None:
     read = loaded[name].lists
     assert len(read) == len(set(read))
 
 
-def test_the_dispatcher_is_loaded_where_there_is_no_posix() -> None:
+def test_the_hook_dispatcher_can_be_imported_without_the_posix_module() -> None:
     script = "import os, sys; sys.modules['posix'] = None; sys.path.insert(0, sys.argv[1])\n"
     script += "import memory_fabric.hooks.dispatcher"
     command = [packages.base_interpreter(), "-I", "-S", "-c", script, str(ROOT / "plugin")]
@@ -379,7 +385,7 @@ def test_the_dispatcher_is_loaded_where_there_is_no_posix() -> None:
     assert subprocess.run(command, capture_output=True, text=True).stderr == ""
 
 
-def test_a_start_beside_another_session_loads_nothing_that_captures(
+def test_a_session_start_loads_capture_modules_only_for_an_abandoned_session(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
     other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
@@ -395,7 +401,9 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
     assert noted(hooks, "SessionStart").modules & capturing == capturing
 
 
-def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(hooks: HookRunner) -> None:
+def test_a_session_start_that_reads_shared_records_imports_no_slow_modules(
+    hooks: HookRunner,
+) -> None:
     [project] = (hooks.memory / "projects").iterdir()
     reading = "memory_fabric.sharing.git.claims_read"
     assert reading not in noted(hooks, "SessionStart").modules
@@ -416,13 +424,15 @@ def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(hooks: Ho
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
-def test_nothing_of_rooms_is_loaded_where_nobody_has_one(
+def test_modules_for_domains_are_not_loaded_if_no_domain_exists(
     loaded: dict[str, Noted], name: str
 ) -> None:
     assert loaded[name].modules & OF_ROOMS == set()
 
 
-def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner) -> None:
+def test_the_module_that_records_callers_is_loaded_only_for_calls_by_agents(
+    hooks: HookRunner,
+) -> None:
     recall = {"tool_name": "mcp__plugin_memory-fabric_memory__recall", "tool_use_id": "toolu_1"}
 
     own = noted(hooks, "PreToolUse", **recall).modules
@@ -434,7 +444,7 @@ def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_the_events_own_handlers_are_loaded(loaded: dict[str, Noted], name: str) -> None:
+def test_a_hook_loads_only_the_handlers_of_its_event(loaded: dict[str, Noted], name: str) -> None:
     handlers = {m for m in loaded[name].modules if "memory_fabric.hooks.handlers." in m}
     tool = EVENTS[name].get("tool_name", "")
     own = {n for n in NAMES[name] if tool in ON_TOOLS.get(n, (tool,))}
@@ -443,7 +453,7 @@ def test_only_the_events_own_handlers_are_loaded(loaded: dict[str, Noted], name:
     assert handlers & (modules_of(every - own) - modules_of(own)) == set()
 
 
-def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:
+def test_hooks_after_the_first_import_only_compiled_modules(tmp_path: Path) -> None:
     root = tmp_path / "plugin root"
     for name in ("hooks", "plugin"):
         ignored = shutil.ignore_patterns("__pycache__")

@@ -65,24 +65,24 @@ def test_short_text_arrives_unchanged_but_for_half_characters(text: str) -> None
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "PostCompact", "SessionEnd", "Setup", "Unheard"])
-def test_nothing_at_all_is_printed_where_the_summariser_or_nobody_reads(name: str) -> None:
+def test_events_whose_output_is_unread_or_goes_to_the_summariser_print_nothing(name: str) -> None:
     assert encode(name, Reply(context="facts", notice="saved")) == b""
 
 
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop"])
-def test_events_without_context_give_only_the_notice(name: str) -> None:
+def test_events_that_accept_no_context_print_only_the_notice(name: str) -> None:
     assert said(name, Reply(context="facts", notice="saved")) == {"systemMessage": "saved"}
 
 
 @pytest.mark.parametrize("name", sorted(CONTEXT_EVENTS))
-def test_context_goes_to_the_model_and_notice_to_the_person(name: str) -> None:
+def test_context_is_sent_to_the_model_and_the_notice_to_the_person(name: str) -> None:
     assert said(name, Reply(context="facts", notice="saved")) == {
         "systemMessage": "saved",
         "hookSpecificOutput": {"hookEventName": name, "additionalContext": "facts"},
     }
 
 
-def test_before_a_tool_call_a_refusal_wins_over_a_question() -> None:
+def test_before_a_tool_call_a_refusal_takes_precedence_over_a_question() -> None:
     asked = Reply(question="May it?")
     assert said("PreToolUse", asked)["hookSpecificOutput"] == {
         "hookEventName": "PreToolUse",
@@ -99,14 +99,14 @@ def test_an_empty_reply_prints_nothing(reply: Reply) -> None:
     assert all(encode(name, reply) == b"" for name in ALL_EVENTS)
 
 
-def test_a_cut_context_closes_its_fence() -> None:
+def test_a_truncated_context_still_closes_its_fence() -> None:
     context = f"{OPEN_FENCE}\n{'fact ' * 4000}\n{CLOSE_FENCE}"
     cut = said("SessionStart", Reply(context=context))["hookSpecificOutput"]["additionalContext"]
     assert cut.count(OPEN_FENCE) == cut.count(CLOSE_FENCE) == 1
     assert "cut" in cut.splitlines()[-2]
 
 
-def test_merge_joins_in_order_and_leaves_out_what_is_empty() -> None:
+def test_merged_replies_keep_their_order_and_omit_empty_texts() -> None:
     calls: list[int] = []
     replies = [
         Reply(context="a", receipts=(lambda: calls.append(1),)),

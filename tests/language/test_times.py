@@ -27,12 +27,12 @@ WORDS = sorted(CUES | set("last ago two may 3 2024 in 2026-01 , ü".split()))
         ("since 2024", "2024-01-01", "2025-01-01"),
     ],
 )
-def test_words_for_time_become_days(text: str, first: str, after: str) -> None:
+def test_time_expressions_are_converted_to_date_ranges(text: str, first: str, after: str) -> None:
     assert ranges(text, NOW) == ((first, after),)
 
 
 @pytest.mark.parametrize("text", ["I may march on", "February 30", "9999-99-99", "plain words", ""])
-def test_what_names_no_time_gives_none(text: str) -> None:
+def test_a_text_without_a_valid_time_yields_no_date_range(text: str) -> None:
     assert ranges(text, NOW) == ()
 
 
@@ -50,7 +50,7 @@ def test_what_names_no_time_gives_none(text: str) -> None:
         ("2026-01-15T10:00:00Z", "2026-01-15T10:00:00Z"),
     ],
 )
-def test_a_boundary_is_a_date_or_nothing(value: str, date: str) -> None:
+def test_a_time_boundary_is_parsed_as_a_date_and_is_empty_if_invalid(value: str, date: str) -> None:
     assert boundary(value, NOW) == date
 
 
@@ -59,7 +59,7 @@ def test_no_stretch_of_time_is_found_where_none_may_be_named(text: str) -> None:
     assert may_name_time(text) or ranges(text, NOW) == ()
 
 
-def test_ages_are_days_and_never_negative() -> None:
+def test_an_age_is_counted_in_days_and_is_never_negative() -> None:
     assert days_between("2026-11-20T03:00:00Z", NOW) == 1
     assert days_between("2027-01-01T00:00:00Z", NOW) == 0
     assert days_between("", NOW) is None

@@ -114,7 +114,7 @@ def test_as_of_returns_no_hit_from_a_later_day(memory: Memory, day: str, days: l
     assert not any(hit.metadata["days_since"] is None for hit in hits)
 
 
-def test_a_question_about_the_past_does_not_put_the_replaced_last(memory: Memory) -> None:
+def test_a_replaced_record_is_not_ranked_lower_in_a_question_about_the_past(memory: Memory) -> None:
     old, _ = archive(memory)
     fabric = Fabric(memory, NOW)
 
@@ -144,7 +144,7 @@ def test_a_question_about_the_past_does_not_put_the_replaced_last(memory: Memory
         ("how is the archive used?", False, False),
     ],
 )
-def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_it(
+def test_a_typed_prompt_must_ask_about_the_past_more_clearly_than_a_search(
     text: str, *, searched: bool, typed: bool
 ) -> None:
     assert parse(text).past is searched
@@ -166,7 +166,7 @@ def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_i
         ("what holds the order archive?", None),
     ],
 )
-def test_a_question_about_a_recorded_event_asks_for_the_time_before_or_after_it(
+def test_before_or_after_a_recorded_event_is_converted_to_a_date_range(
     memory: Memory, question: str, period: tuple[str, str] | None
 ) -> None:
     archive(memory)
@@ -176,7 +176,7 @@ def test_a_question_about_a_recorded_event_asks_for_the_time_before_or_after_it(
     assert query.spans == ((period,) if period else ())
 
 
-def test_the_record_of_the_time_before_or_after_an_event_is_the_first_result(
+def test_the_record_from_before_or_after_the_event_in_a_question_is_ranked_first(
     memory: Memory,
 ) -> None:
     old, new = archive(memory)
@@ -203,7 +203,7 @@ def test_the_record_of_the_time_before_or_after_an_event_is_the_first_result(
         ("2026-13", ""),
     ],
 )
-def test_the_moment_is_the_end_of_what_is_named(text: str, expected: str) -> None:
+def test_as_of_a_date_or_period_means_the_end_of_that_period(text: str, expected: str) -> None:
     assert moment(text, NOW) == expected
 
 

@@ -90,7 +90,7 @@ class TestSharing:
 
         assert first == queue[0]
 
-    def test_a_task_with_many_hits_leaves_room_for_the_other(self) -> None:
+    def test_a_task_with_many_hits_leaves_room_for_another_task(self) -> None:
         many = [a_hit("word " * 70, id=f"record:{n:036}") for n in range(6)]
         one = a_hit("The one thing", id="record:other")
 
@@ -99,7 +99,7 @@ class TestSharing:
         assert [hit.id for hit in kept[:2]] == [many[0].id, one.id]
         assert kept[0].text == many[0].text
 
-    def test_a_shortened_line_keeps_its_marks_and_its_beginning(self) -> None:
+    def test_a_shortened_hit_keeps_its_labels_and_the_beginning_of_its_text(self) -> None:
         hit = a_hit("Sessions live in Redis " + "and more " * 40, metadata={"why": "speed " * 20})
 
         short = for_agents.within(hit, 120)
@@ -112,7 +112,7 @@ class TestSharing:
 
 
 class TestTasks:
-    def test_each_of_several_tasks_gets_its_own_memory(self, fabric: Fabric) -> None:
+    def test_a_matching_memory_is_injected_for_each_of_several_tasks(self, fabric: Fabric) -> None:
         for n in range(8):
             remember(fabric.memory, f"Analytics schema rule {n}: " + f"partition by day{n} " * 12)
         remember(fabric.memory, "Session tokens live in Redis")
@@ -124,7 +124,7 @@ class TestTasks:
         assert "Session tokens live in Redis" in given.text
         assert len(given.text) <= inject.AGENT_CHARS
 
-    def test_a_long_prompt_full_of_working_instructions_still_finds_its_memory(
+    def test_a_memory_is_found_for_a_long_prompt_full_of_working_instructions(
         self, fabric: Fabric
     ) -> None:
         remember(fabric.memory, "Celery retries webhooks with exponential backoff")
@@ -166,7 +166,7 @@ class TestTasks:
 
 
 class TestSearchers:
-    def test_a_memory_that_clearly_matches_the_task_is_given(self, fabric: Fabric) -> None:
+    def test_a_memory_that_clearly_matches_the_task_is_injected(self, fabric: Fabric) -> None:
         remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
 
         given = fabric.inject_for_agent(
@@ -183,12 +183,14 @@ class TestSearchers:
             "Find tests\nList all test files.",
         ],
     )
-    def test_one_word_in_common_is_not_enough(self, fabric: Fabric, task: str) -> None:
+    def test_a_memory_that_shares_only_one_word_with_the_task_is_not_injected(
+        self, fabric: Fabric, task: str
+    ) -> None:
         remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
 
         assert fabric.inject_for_agent("Explore", [task]).text == ""
 
-    def test_searchers_are_given_at_most_two_memories_and_none_without_a_task(
+    def test_search_agents_get_at_most_two_memories_and_none_without_a_task(
         self, fabric: Fabric
     ) -> None:
         for n in range(5):
@@ -223,7 +225,7 @@ class TestKinds:
         assert 0 < given.index("one migration a release") < given.index("May")
         assert "cats" not in given and "comes first" not in given
 
-    def test_an_agent_is_given_pinned_then_newest_memories_at_most_four(
+    def test_an_agent_gets_at_most_four_memories_pinned_first_then_newest(
         self, fabric: Fabric
     ) -> None:
         for n in range(9):
@@ -234,7 +236,7 @@ class TestKinds:
 
         assert [line[-1] for line in given.splitlines()[2:-1]] == ["1", "8", "7", "6"]
 
-    def test_an_agent_gets_statements_of_agents_of_its_type(self, fabric: Fabric) -> None:
+    def test_an_agent_gets_memories_stated_by_agents_of_the_same_type(self, fabric: Fabric) -> None:
         by = USER._replace(agent="poem-writer", domain="poem_writer")
         remember(fabric.memory, "Verses end on a stressed syllable", by=by)
         remember(fabric.memory, "Prose is fine elsewhere")
@@ -244,7 +246,9 @@ class TestKinds:
         assert "Verses" in given
         assert "Prose" not in given
 
-    def test_stated_terms_count_and_an_empty_one_turns_the_kind_off(self, fabric: Fabric) -> None:
+    def test_configured_terms_select_memories_by_agent_type_and_empty_terms_select_none(
+        self, fabric: Fabric
+    ) -> None:
         remember(fabric.memory, "Invoices are numbered without gaps")
         remember(fabric.memory, "The schema keeps one migration a release")
         stated(fabric.memory, **{"billing-expert": "invoices", "database-engineer": ""})
@@ -254,7 +258,9 @@ class TestKinds:
         task = ["Migration\nWrite the schema migration"]
         assert "one migration" in fabric.inject_for_agent("database-engineer", task).text
 
-    def test_an_agent_gets_no_expired_seen_or_shown_memories(self, fabric: Fabric) -> None:
+    def test_an_agent_gets_no_memories_that_are_expired_or_were_already_shown(
+        self, fabric: Fabric
+    ) -> None:
         known = remember(fabric.memory, "Schema rule one")
         shown = remember(fabric.memory, "Schema rule two")
         remember(fabric.memory, "Schema rule three", valid_to="2026-02-21T00:00:00.000Z")

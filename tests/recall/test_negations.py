@@ -49,7 +49,7 @@ def test_any_text_is_read_and_little_is_left_out(text: str) -> None:
     assert len(rest.split()) <= len(text.split())
 
 
-def test_a_minus_excludes_hits_and_other_than_ranks_them_last(tmp_path: Path) -> None:
+def test_a_minus_sign_excludes_hits_and_the_words_other_than_rank_them_last(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     remember(memory, "Sessions are cached in Redis")
     remember(memory, "Thumbnails are cached on disk")

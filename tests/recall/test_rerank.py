@@ -83,7 +83,7 @@ def test_hits_without_a_similarity_or_with_nan_are_unchanged() -> None:
     assert moved == found
 
 
-def test_the_hit_contains_its_rounded_similarity() -> None:
+def test_a_reranked_hit_contains_its_rounded_similarity() -> None:
     (moved,) = rerank(hits([0.5]), {"record:0": 0.123456})
 
     assert moved.metadata["similarity"] == 0.1235
@@ -111,7 +111,7 @@ class Constant:
         return {} if self._value is None else {hit.id: self._value for hit in hits}
 
 
-def test_filters_are_removed_before_similarity_is_measured() -> None:
+def test_filters_are_removed_from_the_question_before_similarity_is_measured() -> None:
     measure = Constant(0.0)
 
     measured([a_hit("Use Redis")], parse("type:decision which cache?"), (), measure)
@@ -119,7 +119,7 @@ def test_filters_are_removed_before_similarity_is_measured() -> None:
     assert measure.asked == [("which cache?", ["Use Redis"])]
 
 
-def test_only_the_first_hits_are_measured() -> None:
+def test_similarity_is_measured_only_for_the_first_hits() -> None:
     found = hits([0.5] * (MEASURED + 5))
 
     near = measured(found, Query("x"), (), Constant(0.1))
@@ -128,7 +128,7 @@ def test_only_the_first_hits_are_measured() -> None:
 
 
 @pytest.mark.parametrize("similarity", [None, Constant(None)])
-def test_answers_without_a_measure_are_the_same_to_the_byte(
+def test_an_answer_is_unchanged_if_no_similarity_can_be_measured(
     tmp_path: Path, similarity: Constant | None
 ) -> None:
     memory = open_memory(tmp_path)

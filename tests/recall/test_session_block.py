@@ -77,7 +77,7 @@ def lines_of(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.startswith("- ")]
 
 
-def test_br13_the_session_block_holds_ten_decisions_with_labels_reasons_and_entities() -> None:
+def test_br13_the_session_block_shows_ten_decisions_with_labels_reasons_and_entities() -> None:
     records = [a_decision(number) for number in range(14)]
 
     text = block(of(*records)).text
@@ -91,7 +91,7 @@ def test_br13_the_session_block_holds_ten_decisions_with_labels_reasons_and_enti
     )
 
 
-def test_br13_the_block_has_at_most_3000_characters_in_whole_lines() -> None:
+def test_br13_the_block_has_at_most_3000_characters_and_no_truncated_lines() -> None:
     records = [a_decision(n, what=f"{SUBJECTS[n]} " * 40, why="reason " * 100) for n in range(11)]
 
     text = block(of(*records)).text
@@ -101,7 +101,7 @@ def test_br13_the_block_has_at_most_3000_characters_in_whole_lines() -> None:
     assert all(SUBJECTS[int(line[20:22], 16)] in line for line in lines_of(text))
 
 
-def test_what_does_not_fit_is_counted_in_the_last_line() -> None:
+def test_records_that_do_not_fit_are_counted_in_the_last_line() -> None:
     rules = [a_rule(n, what=f"{SUBJECTS[n]} {THINGS[n]} " * 25) for n in range(9)]
 
     text = block(of(*rules, more=3)).text
@@ -132,7 +132,7 @@ def test_a_reason_that_the_text_already_states_is_omitted() -> None:
     assert "— because" not in record_line(decision) + record_line(noted)
 
 
-def test_a_fix_is_shown_by_its_note_and_not_by_the_pasted_error() -> None:
+def test_a_fix_shows_its_note_instead_of_the_quoted_error_message() -> None:
     pasted = {"quotation": "docker: Error response from daemon: exec: ./server: no such file"}
     fix = a_decision(1, type="solution", what="Mount the folder beside /app", evidence=pasted)
     rule = a_rule(2, what="Keep /app", evidence=pasted)
@@ -142,7 +142,7 @@ def test_a_fix_is_shown_by_its_note_and_not_by_the_pasted_error() -> None:
     assert pasted["quotation"] in record_line(rule)
 
 
-def test_only_the_latest_fact_of_a_session_on_a_subject_is_shown() -> None:
+def test_only_the_latest_fact_about_a_subject_from_one_session_is_shown() -> None:
     before = "The frontend calls localhost since API_URL is unset; set it and restart the service"
     after = "The frontend has API_URL built in: set it and build the service again"
     facts = [
@@ -154,7 +154,7 @@ def test_only_the_latest_fact_of_a_session_on_a_subject_is_shown() -> None:
     assert latest_of_session([facts[0], facts[1]._replace(session="s2")])[0] == facts[0]
 
 
-def test_old_records_of_their_type_are_dated_and_marked() -> None:
+def test_stale_records_are_shown_with_their_date_and_a_stale_label() -> None:
     old, new = a_decision(1), a_decision(14, created_at="2026-06-20T10:00:00.000Z")
     confirmed = a_decision(2, evidence={"confirmed": "2026-06-01T10:00:00.000Z"})
     pinned = a_decision(3, pinned=True)
@@ -165,7 +165,7 @@ def test_old_records_of_their_type_are_dated_and_marked() -> None:
     assert text.count("stale") == text.count("2026-") == 1
 
 
-def test_facts_and_fixes_have_a_place_beside_any_number_of_rules_and_decisions() -> None:
+def test_facts_and_fixes_are_shown_despite_any_number_of_rules_and_decisions() -> None:
     rules = [a_rule(n, id=f"r{k}{n}", why="x " * 60) for n in range(15) for k in range(4)]
     fact = a_decision(20 % 15, id="f1", type="note", what="Staging is at http://10.0.0.7:8080")
     fix = a_decision(3, id="f2", type="solution", what="The build needs Node 22")
@@ -177,7 +177,7 @@ def test_facts_and_fixes_have_a_place_beside_any_number_of_rules_and_decisions()
     assert "- [fix · 2026-01-04 · f2] The build needs Node 22" in text
 
 
-def test_br13_pinned_records_come_first_and_once() -> None:
+def test_br13_pinned_records_come_first_and_are_shown_once() -> None:
     pinned = a_decision(1, pinned=True)
 
     lines = lines_of(block(of(a_decision(2), pinned, pinned)).text)
@@ -185,7 +185,7 @@ def test_br13_pinned_records_come_first_and_once() -> None:
     assert [line[14:22] for line in lines] == ["00000001", "00000002"]
 
 
-def test_open_points_come_before_rules_and_these_before_decisions() -> None:
+def test_open_questions_come_before_rules_and_rules_before_decisions() -> None:
     question = a_decision(3, type="question", what="Which queue?")
     text = block(of(a_rule(1), a_decision(2), asked=(question,))).text
 
@@ -195,11 +195,11 @@ def test_open_points_come_before_rules_and_these_before_decisions() -> None:
     assert (text.split("\n")[0], text.split("\n")[-1]) == (OPEN_FENCE, CLOSE_FENCE)
 
 
-def test_a_line_names_no_scope_and_no_date() -> None:
+def test_a_record_line_shows_no_scope_and_no_date() -> None:
     assert record_line(a_rule(1)) == "- [rule · 00000101] Never change search without Celery"
 
 
-def test_tags_are_names_that_add_a_word() -> None:
+def test_a_record_line_lists_only_entities_that_add_information() -> None:
     names = ("Celery", "search service", "Redis", "src/search/run.py", "Shop", "run.py")
     kinds = ("technology", "component", "technology", "path", "technology", "file")
     entities = tuple(map(Entity, names, kinds))
@@ -208,7 +208,7 @@ def test_tags_are_names_that_add_a_word() -> None:
         assert record_line(record._replace(why="")).endswith("services need Celery (Redis)")
 
 
-def test_ten_decisions_keep_their_place_before_any_number_of_rules() -> None:
+def test_ten_decisions_are_shown_despite_any_number_of_rules() -> None:
     rules = [a_rule(n, id=f"r{k}{n}", why="x " * 60) for n in range(15) for k in range(4)]
     decisions = [a_decision(number) for number in range(12)]
 
@@ -219,13 +219,13 @@ def test_ten_decisions_keep_their_place_before_any_number_of_rules() -> None:
     assert text.count("- [rule") >= 5
 
 
-def test_all_rules_are_told_while_they_fit() -> None:
+def test_all_rules_are_shown_if_they_fit() -> None:
     rules = [a_rule(number) for number in range(15)]
 
     assert block(of(*rules, *map(a_decision, range(10)))).text.count("- [rule") == 15
 
 
-def test_the_notes_of_the_assistant_follow_under_their_own_line() -> None:
+def test_unconfirmed_notes_of_the_assistant_follow_under_a_separate_label() -> None:
     noted = a_decision(9, trust="assistant")
     agreed = a_decision(8, trust="assistant", evidence={"agreed": True})
 
@@ -245,7 +245,7 @@ def test_the_notes_of_the_assistant_follow_under_their_own_line() -> None:
         ({"trust": "assistant"}, {"trust": "tool"}),
     ],
 )
-def test_what_is_left_out_is_chosen_by_trust_before_time(
+def test_records_are_ranked_by_trust_before_time(
     better: dict[str, Any], worse: dict[str, Any]
 ) -> None:
     old, new = a_decision(0, **better), a_decision(1, **worse)
@@ -253,7 +253,7 @@ def test_what_is_left_out_is_chosen_by_trust_before_time(
     assert ranked([new, old], {}) == [old, new]
 
 
-def test_trust_counts_before_sightings_and_sightings_before_time() -> None:
+def test_records_are_ranked_by_trust_then_by_sightings_then_by_time() -> None:
     old, new = a_decision(0), a_decision(1)
 
     assert ranked([old, new], {}) == [new, old]
@@ -264,7 +264,7 @@ def test_trust_counts_before_sightings_and_sightings_before_time() -> None:
     ]
 
 
-def test_of_two_that_contradict_each_other_the_newer_is_first_and_the_older_says_so() -> None:
+def test_of_two_contradicting_records_the_newer_is_first_and_the_older_is_labelled() -> None:
     old = a_decision(1, what="The app is deployed on Vercel", why="")
     new = a_decision(5, what="fly.io runs the app", trust="assistant", why="")
     new = new._replace(evidence={"contradicts": [old.id]})
@@ -275,11 +275,11 @@ def test_of_two_that_contradict_each_other_the_newer_is_first_and_the_older_says
     assert second.startswith("- [decision · 2026-01-02 · said before 00000005 · 00000001] The app")
 
 
-def test_a_replaced_record_is_not_told() -> None:
+def test_a_replaced_record_is_not_shown() -> None:
     assert block(of(a_decision(1, superseded_by="x"))).text == ""
 
 
-def test_two_about_one_subject_are_together_with_their_dates() -> None:
+def test_two_records_about_one_subject_are_shown_together_with_their_dates() -> None:
     old = a_decision(1, what="The importer keeps unknown columns of uploads", why="")
     new = a_decision(4, what="The importer drops unknown columns", why="")
 
@@ -299,7 +299,7 @@ def test_two_about_one_subject_are_together_with_their_dates() -> None:
         ("Files have 8 kB at most", "Files have 16 kB at most", 2),
     ],
 )
-def test_records_that_say_the_same_are_shown_once(less: str, more: str, told: int) -> None:
+def test_records_with_the_same_meaning_are_shown_once(less: str, more: str, told: int) -> None:
     records = [a_rule(1, what=less), a_rule(2, what=more)]
 
     assert len(distinct(records, 10)) == len(distinct(records[::-1], 10)) == told
@@ -309,7 +309,7 @@ def test_records_that_say_the_same_are_shown_once(less: str, more: str, told: in
     assert pinned in distinct([pinned, records[1]], 10)
 
 
-def test_the_block_reports_the_records_that_it_shows() -> None:
+def test_the_result_lists_exactly_the_records_shown_in_the_block() -> None:
     records = [a_decision(n, what=f"{n} " + "word " * 60) for n in range(10)]
 
     told = block(of(*records), 1200)
@@ -320,7 +320,7 @@ def test_the_block_reports_the_records_that_it_shows() -> None:
     }
 
 
-def test_what_others_shared_follows_under_its_own_heading() -> None:
+def test_records_from_other_people_are_shown_under_a_separate_heading() -> None:
     ours = [a_decision(n) for n in range(12)]
     theirs = tuple(
         a_decision(n, what=f"Theirs {n}", trust="foreign", source="journal", author="bob")

@@ -62,7 +62,9 @@ def test_a_prompt_is_given_the_successor_and_not_the_replaced_record(memory: Mem
     assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEW]
 
 
-def test_a_prompt_about_the_past_is_given_what_was_replaced_marked_so(memory: Memory) -> None:
+def test_a_prompt_about_the_past_gets_the_replaced_record_labelled_as_superseded(
+    memory: Memory,
+) -> None:
     state(memory, OLD, NEW)
 
     injection = Fabric(memory, NOW).inject_for_prompt("What parsed the arguments before clap?")
@@ -86,13 +88,13 @@ def test_a_question_about_the_past_finds_the_replaced_record_first(memory: Memor
     assert texts(memory, "What parsed the arguments before?")[0] == OLD
 
 
-def test_filters_hold_for_the_successor_too(memory: Memory) -> None:
+def test_a_successor_that_a_filter_excludes_is_not_returned(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
     assert texts(memory, f"before:2026-02-01 {QUESTION}") == [OLD]
 
 
-def test_a_local_successor_stays_in_its_session(memory: Memory) -> None:
+def test_a_local_successor_is_found_only_in_its_own_session(memory: Memory) -> None:
     state(memory, OLD, NEW, scope="local")
     fabric = Fabric(memory, NOW)
 
@@ -100,7 +102,7 @@ def test_a_local_successor_stays_in_its_session(memory: Memory) -> None:
     assert fabric.recall(QUESTION, session="s2").hits == ()
 
 
-def test_the_json_answer_says_what_was_replaced(memory: Memory) -> None:
+def test_the_json_answer_contains_the_id_of_the_replaced_record(memory: Memory) -> None:
     old, _ = state(memory, OLD, NEW)
 
     first = answer_as_json(Fabric(memory, NOW).recall(QUESTION))["results"][0]

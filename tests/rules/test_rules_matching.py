@@ -70,7 +70,7 @@ def changes(when: str, path: str, folder: str = ROOT, root: str = ROOT) -> bool:
         "npm run dev # starts it",
     ],
 )
-def test_a_command_is_found_however_it_is_run(command: str) -> None:
+def test_a_rule_matches_its_command_however_the_command_is_run(command: str) -> None:
     assert means("npm run dev", command)
 
 
@@ -102,11 +102,11 @@ def test_a_command_is_found_however_it_is_run(command: str) -> None:
         "npm help run dev",
     ],
 )
-def test_a_command_that_is_only_mentioned_or_another_is_not_meant(command: str) -> None:
+def test_a_rule_does_not_match_other_commands_or_mentions_of_its_command(command: str) -> None:
     assert not means("npm run dev", command)
 
 
-def test_a_rule_about_the_package_manager_means_no_other() -> None:
+def test_a_rule_about_one_package_manager_does_not_match_another() -> None:
     what = "Use pnpm; never run npm here"
 
     assert means("npm run dev", "npm run dev", what)
@@ -153,7 +153,7 @@ def test_a_rule_about_the_package_manager_means_no_other() -> None:
         ("npm run build in apps/docs", "(cd apps/docs; ls); npm run build", False),
     ],
 )
-def test_options_stand_anywhere_and_count_only_if_the_rule_names_them(
+def test_options_match_in_any_position_and_are_required_only_if_the_rule_names_them(
     when: str, command: str, meant: bool
 ) -> None:
     assert means(when, command) is meant
@@ -190,7 +190,9 @@ def test_options_stand_anywhere_and_count_only_if_the_rule_names_them(
         ("starting the dev server", "npx next build", False),
     ],
 )
-def test_an_activity_has_many_commands(when: str, command: str, meant: bool) -> None:
+def test_an_activity_in_a_rule_matches_the_commands_that_perform_it(
+    when: str, command: str, meant: bool
+) -> None:
     assert means(when, command) is meant
 
 
@@ -217,11 +219,13 @@ def test_an_activity_has_many_commands(when: str, command: str, meant: bool) -> 
         ("changing config/config.exs", "config/config.exs", True),
     ],
 )
-def test_a_path_is_meant_by_its_pattern_from_the_root(when: str, path: str, meant: bool) -> None:
+def test_a_path_pattern_in_a_rule_is_matched_relative_to_the_project_root(
+    when: str, path: str, meant: bool
+) -> None:
     assert changes(when, path) is meant
 
 
-def test_links_lead_to_the_file_that_is_meant(tmp_path: Path) -> None:
+def test_symbolic_links_are_resolved_before_a_path_is_matched(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     (real / "src").mkdir(parents=True)
     link.symlink_to(real)
@@ -246,7 +250,9 @@ def test_links_lead_to_the_file_that_is_meant(tmp_path: Path) -> None:
         ("ls src/api > /tmp/list", False),
     ],
 )
-def test_a_command_that_visibly_changes_a_file_is_meant(command: str, meant: bool) -> None:
+def test_a_path_rule_matches_a_command_only_if_the_command_changes_the_file(
+    command: str, meant: bool
+) -> None:
     assert means("src/api/**", command) is meant
 
 
@@ -264,7 +270,7 @@ def test_a_command_that_visibly_changes_a_file_is_meant(command: str, meant: boo
         "`createColorFunctions`",
     ],
 )
-def test_what_names_no_command_path_or_activity_binds_nothing(when: str) -> None:
+def test_a_condition_without_a_command_path_or_activity_creates_no_binding(when: str) -> None:
     assert bindings_of(when) == ()
 
 
@@ -287,7 +293,9 @@ def test_what_names_no_command_path_or_activity_binds_nothing(when: str) -> None
         ("`rm -rf $DIR`", [("rm", "-rf", "$DIR")]),
     ],
 )
-def test_a_command_of_a_rule_is_read_as_a_call_is(when: str, words: list[tuple[str, ...]]) -> None:
+def test_a_command_in_a_rule_is_parsed_like_a_command_that_is_run(
+    when: str, words: list[tuple[str, ...]]
+) -> None:
     assert [binding.words for binding in bindings_of(when)] == words
 
 
@@ -308,7 +316,7 @@ def test_any_line_of_signs_is_read(line: str) -> None:
 @pytest.mark.parametrize(
     "part", ["(", "$(", "`", "'", '"', "<<E\n", "a;", "$((", "{ ", "case a in "]
 )
-def test_a_long_line_takes_linear_time(part: str) -> None:
+def test_a_very_long_line_is_parsed_into_at_most_1000_commands(part: str) -> None:
     line = part * (64 << 10)
 
     assert len(matching.of_command(line, ROOT).calls) <= 1000
@@ -323,18 +331,20 @@ def test_a_long_line_takes_linear_time(part: str) -> None:
         "echo " + "{a,b,c}{a,b,c}{a,b,c} " * 1000,
     ],
 )
-def test_a_line_that_multiplies_stays_small(line: str) -> None:
+def test_repeated_expansion_in_a_line_yields_a_limited_number_of_commands_and_words(
+    line: str,
+) -> None:
     calls = matching.of_command(line, ROOT).calls
 
     assert len(calls) <= matching.MAX_COMMANDS
     assert sum(len(word) for call in calls for word in call.words) < 100 * len(line)
 
 
-def test_the_unknown_folder_of_a_variable_means_no_path() -> None:
+def test_a_path_rule_does_not_match_after_a_change_to_an_unknown_folder() -> None:
     assert not means("src/api/**", "cd $DIR && rm src/api/x.py")
     assert os.path.isabs(ROOT)
 
 
-def test_a_device_is_no_file_and_a_project_in_shared_memory_has_files() -> None:
+def test_a_device_is_not_matched_as_a_file_but_a_file_in_shared_memory_is() -> None:
     assert not changes("null", "/dev/null", root="/srv/app")
     assert changes("src/**", "/dev/shm/app/src/x.py", root="/dev/shm/app")

@@ -37,7 +37,7 @@ def meant(line: str, place: str = "/shop") -> Command:
         "source .venv/bin/activate && pytest tests/a.py || true",
     ],
 )
-def test_one_command_in_many_dresses_is_one(line: str) -> None:
+def test_different_forms_of_one_command_are_recognised_as_the_same_command(line: str) -> None:
     command = meant(line)
 
     assert (command.words, command.place) == (("pytest", "tests/a.py"), "/shop")
@@ -60,7 +60,9 @@ def test_one_command_in_many_dresses_is_one(line: str) -> None:
         ("uv run --with x make", "make"),
     ],
 )
-def test_what_may_be_another_command_is_another(line: str, other: str) -> None:
+def test_commands_that_may_have_different_effects_are_not_treated_as_the_same(
+    line: str, other: str
+) -> None:
     assert not covers(meant(line), meant(other))
 
 
@@ -76,7 +78,9 @@ def test_what_may_be_another_command_is_another(line: str, other: str) -> None:
         ("pytest 2>&1", True),
     ],
 )
-def test_a_status_that_another_command_gives_says_nothing(line: str, speaks: bool) -> None:
+def test_an_exit_status_that_may_belong_to_another_command_is_not_trusted(
+    line: str, speaks: bool
+) -> None:
     assert meant(line).speaks is speaks
 
 
@@ -94,7 +98,7 @@ def test_a_status_that_another_command_gives_says_nothing(line: str, speaks: boo
         "/usr/bin/grep x y",
     ],
 )
-def test_what_only_looks_is_a_probe(line: str) -> None:
+def test_a_command_that_only_inspects_something_is_a_probe(line: str) -> None:
     assert meant(line).probes
 
 
@@ -111,11 +115,11 @@ def test_what_only_looks_is_a_probe(line: str) -> None:
         "x" * 5000,
     ],
 )
-def test_of_a_script_nothing_is_said(line: str) -> None:
+def test_a_line_without_one_clear_command_yields_no_command(line: str) -> None:
     assert command_in(line, "/shop") is None
 
 
-def test_a_pass_of_everything_covers_a_part_of_the_same_place_only() -> None:
+def test_a_pass_of_all_tests_covers_a_part_of_them_only_in_the_same_folder() -> None:
     part = meant("pytest tests/a.py::test_x")
 
     assert covers(meant("pytest -q"), part)
@@ -128,7 +132,7 @@ def test_a_pass_of_everything_covers_a_part_of_the_same_place_only() -> None:
 @pytest.mark.parametrize(
     "again", ["npm run test", "npx vitest", "npx vitest run", "pnpm test", "yarn test", "bun test"]
 )
-def test_a_pass_of_the_same_work_under_another_name_covers_it(again: str) -> None:
+def test_a_pass_of_an_equivalent_test_command_covers_the_failed_command(again: str) -> None:
     assert covers(meant(again), meant("npm test"))
     assert covers(meant(again), meant("npm test -- cart"))
     assert not covers(meant(f"{again} cart"), meant("npm test"))

@@ -57,7 +57,7 @@ LINKED = (
 )
 
 
-def test_entities_relations_and_observations_come_over_with_the_trust_of_a_tool(
+def test_entities_relations_and_observations_are_mirrored_with_the_trust_level_tool(
     client: SimulatedClient,
 ) -> None:
     all_three(client)
@@ -69,7 +69,7 @@ def test_entities_relations_and_observations_come_over_with_the_trust_of_a_tool(
     assert rows(client, LINKED) == [("Billing", "writes", "Ledger")]
 
 
-def test_what_comes_over_twice_is_there_once(client: SimulatedClient) -> None:
+def test_mirroring_the_same_data_again_changes_nothing(client: SimulatedClient) -> None:
     all_three(client)
     changes = "SELECT count(*) FROM operations"
     before = rows(client, OBSERVED), rows(client, LINKED), rows(client, changes)
@@ -80,7 +80,7 @@ def test_what_comes_over_twice_is_there_once(client: SimulatedClient) -> None:
     assert (rows(client, OBSERVED), rows(client, LINKED), rows(client, changes)) == before
 
 
-def test_what_is_new_beside_what_is_known_comes_over(client: SimulatedClient) -> None:
+def test_a_new_entity_is_mirrored_together_with_a_known_one(client: SimulatedClient) -> None:
     all_three(client)
 
     more = {**ENTITY, "observations": ["written in Go", "runs in Frankfurt"]}
@@ -89,7 +89,9 @@ def test_what_is_new_beside_what_is_known_comes_over(client: SimulatedClient) ->
     assert {row[:2] for row in rows(client, OBSERVED)} >= {("Cart", "written in Go")}
 
 
-def test_deletions_on_the_other_side_take_nothing_away_here(client: SimulatedClient) -> None:
+def test_deletions_in_another_memory_server_delete_nothing_in_our_memory(
+    client: SimulatedClient,
+) -> None:
     all_three(client)
 
     call(client, "delete_entities", {"entityNames": ["Billing"]})
@@ -100,7 +102,7 @@ def test_deletions_on_the_other_side_take_nothing_away_here(client: SimulatedCli
     assert len(rows(client, OBSERVED)) == 2 and len(rows(client, LINKED)) == 1
 
 
-def test_a_secret_is_not_carried_over_to_the_other_client(client: SimulatedClient) -> None:
+def test_a_secret_in_mirrored_data_is_redacted(client: SimulatedClient) -> None:
     secret = token()
     entity = {"name": "api", "entityType": "x", "observations": [f"uses {secret}"]}
 
@@ -119,7 +121,7 @@ OURS = [
 @pytest.mark.parametrize("server", OURS, ids=["command", "module", "uvx"])
 @pytest.mark.parametrize("name", ["memory", "my graph"])
 @pytest.mark.parametrize("place", ["project", "user", "user and project"])
-def test_our_own_server_under_another_name_has_no_echo(
+def test_calls_to_our_own_server_are_not_mirrored_whatever_its_configured_name(
     client: SimulatedClient, server: dict[str, Any], name: str, place: str
 ) -> None:
     servers = {"mcpServers": {"other": {"command": "x"}, name: server}}
@@ -146,7 +148,9 @@ def test_our_own_server_under_another_name_has_no_echo(
         '{"mcpServers": {"other": {"command": "memory-fabric"}}}',
     ],
 )
-def test_a_strangers_server_named_memory_is_mirrored(client: SimulatedClient, config: str) -> None:
+def test_calls_to_a_foreign_server_named_memory_are_mirrored(
+    client: SimulatedClient, config: str
+) -> None:
     (client.project / ".mcp.json").write_text(config)
 
     all_three(client, "memory")

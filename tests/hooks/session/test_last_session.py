@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from memory_fabric.hooks.session.checkpoint import MAX_CLOSING_CHARS, closing
 
 
-def test_of_a_long_answer_the_first_paragraph_and_the_last_ones_are_told() -> None:
+def test_a_long_answer_is_shortened_to_its_first_and_its_last_paragraphs() -> None:
     middle = "\n\n".join(f"Step {n}: " + "word " * 40 for n in range(20))
     said = f"The importer works.\n\n{middle}\n\n```\ncode\n```\n\nTwo tests are still red."
 
