@@ -88,7 +88,7 @@ def test_tasks_questions_and_machine_text_are_not_detected_as_statements(prompt:
     assert (found.kind if found else None) == expected
 
 
-def test_only_the_sentence_with_the_cue_is_returned() -> None:
+def test_only_the_detected_sentence_of_a_prompt_is_returned() -> None:
     prompt = "Looks good so far. Filters belong in the query, not in the view. Go on please."
 
     assert heard(prompt) == Heard("correction", "Filters belong in the query, not in the view.")

@@ -37,7 +37,7 @@ def records(steps: list[Step]) -> list[Record]:
     return [record for failure in solved if (record := fix_of(failure))]
 
 
-def test_a_pass_without_a_stated_cause_creates_no_fix() -> None:
+def test_a_passing_run_without_a_stated_cause_creates_no_fix() -> None:
     steps = [RED, changed(), changed("db.py"), GREEN]
 
     (solved,) = incidents.follow(steps)[0]
@@ -151,7 +151,7 @@ def test_a_piped_test_run_is_judged_by_its_printed_summary() -> None:
     assert len(incidents.follow(steps)[0]) == 1
 
 
-def test_a_pass_of_the_whole_test_suite_solves_every_failed_part() -> None:
+def test_a_passing_run_of_the_whole_test_suite_solves_every_failure() -> None:
     other = ran("pytest tests/test_db.py", failed=True)
     found, failing = incidents.follow([RED, other, changed(), ran("pytest -q")])
 
@@ -167,7 +167,7 @@ def test_a_solved_failure_has_the_last_error_and_all_files_changed_since_the_fir
     assert found.files == ("a.py", "b.py")
 
 
-def test_a_cause_is_accepted_before_the_change_or_right_after_the_passing_run() -> None:
+def test_a_cause_stated_before_the_change_or_right_after_the_passing_run_is_accepted() -> None:
     cause = "The root cause was that the cart had no total"
     words = said(f"I looked. {cause}. Fixing it now.")
 

@@ -59,7 +59,7 @@ def test_short_lines_are_separate_sentences() -> None:
         "Look at this review comment:\nwe decided to use Redis",
     ],
 )
-def test_code_quotations_logs_and_injected_text_yield_no_sentences(shown: str) -> None:
+def test_code_blocks_quotations_logs_and_injected_text_yield_no_sentences(shown: str) -> None:
     assert not any("Redis" in sentence for sentence in said(shown))
 
 

@@ -81,7 +81,7 @@ def test_the_reason_and_the_alternatives_are_read_from_the_text(
     assert (record.what, record.why, record.alternatives) == (text, why, alternatives)
 
 
-def test_an_explicit_type_reason_and_alternatives_take_precedence_over_the_text() -> None:
+def test_explicit_values_take_precedence_over_values_found_in_the_text() -> None:
     record = statement(
         "Use Redis instead of Kafka because it is fast",
         type="preference",

@@ -350,7 +350,7 @@ def test_an_event_that_recalls_nothing_loads_no_search(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_compiles_field_annotations(loaded: dict[str, Noted], name: str) -> None:
+def test_no_hook_compiles_type_annotations_of_fields(loaded: dict[str, Noted], name: str) -> None:
     compiled = loaded[name].compiled
     assert [source for source in compiled if not source.startswith("lambda _cls")] == []
 

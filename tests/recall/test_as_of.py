@@ -166,7 +166,7 @@ def test_a_typed_prompt_must_ask_about_the_past_more_clearly_than_a_search(
         ("what holds the order archive?", None),
     ],
 )
-def test_before_or_after_a_recorded_event_is_converted_to_a_date_range(
+def test_a_question_about_the_time_before_or_after_a_recorded_event_gets_a_date_range(
     memory: Memory, question: str, period: tuple[str, str] | None
 ) -> None:
     archive(memory)

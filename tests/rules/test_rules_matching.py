@@ -345,6 +345,6 @@ def test_a_path_rule_does_not_match_after_a_change_to_an_unknown_folder() -> Non
     assert os.path.isabs(ROOT)
 
 
-def test_a_device_is_not_matched_as_a_file_but_a_file_in_shared_memory_is() -> None:
+def test_device_files_are_never_matched_but_files_in_shared_memory_are() -> None:
     assert not changes("null", "/dev/null", root="/srv/app")
     assert changes("src/**", "/dev/shm/app/src/x.py", root="/dev/shm/app")

@@ -119,7 +119,7 @@ def test_a_line_without_one_clear_command_yields_no_command(line: str) -> None:
     assert command_in(line, "/shop") is None
 
 
-def test_a_pass_of_all_tests_covers_a_part_of_them_only_in_the_same_folder() -> None:
+def test_a_passing_run_of_all_tests_covers_a_single_test_only_in_the_same_folder() -> None:
     part = meant("pytest tests/a.py::test_x")
 
     assert covers(meant("pytest -q"), part)
@@ -132,7 +132,7 @@ def test_a_pass_of_all_tests_covers_a_part_of_them_only_in_the_same_folder() -> 
 @pytest.mark.parametrize(
     "again", ["npm run test", "npx vitest", "npx vitest run", "pnpm test", "yarn test", "bun test"]
 )
-def test_a_pass_of_an_equivalent_test_command_covers_the_failed_command(again: str) -> None:
+def test_a_passing_equivalent_command_covers_the_failed_test_command(again: str) -> None:
     assert covers(meant(again), meant("npm test"))
     assert covers(meant(again), meant("npm test -- cart"))
     assert not covers(meant(f"{again} cart"), meant("npm test"))

@@ -385,7 +385,7 @@ def test_the_length_limit_of_a_note_excludes_the_text_of_its_quotation() -> None
     assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed()
 
 
-def test_no_expression_of_the_grammar_nests_unbounded_repetitions() -> None:
+def test_no_regular_expression_of_the_grammar_nests_unbounded_repetitions() -> None:
     """No expression repeats what repeats, and longer notes are not searched."""
     expressions = [v for k, v in vars(grammar).items() if k.isupper() and isinstance(v, str)]
     unbounded = patterns.pattern(r"[*+}]\)+(?:[*+]|\{\d+,\})", 0)
