@@ -42,7 +42,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_page_lies_in_home_for_its_owner_and_its_path_is_told(told: Shell) -> None:
+def test_viz_writes_a_private_page_in_the_memory_home_and_prints_the_path(told: Shell) -> None:
     done = told.run("viz")
 
     page = snapshot(told)
@@ -53,7 +53,7 @@ def test_the_page_lies_in_home_for_its_owner_and_its_path_is_told(told: Shell) -
     assert len(embedded(page.read_text("utf-8"))["entities"]) >= 2  # type: ignore[arg-type]
 
 
-def test_the_page_is_made_anew_in_its_place(told: Shell) -> None:
+def test_viz_replaces_the_earlier_page_with_one_that_shows_new_memories(told: Shell) -> None:
     told.run("viz")
     told.remember("Always use UTC in the audit-log")
 
@@ -70,7 +70,7 @@ def test_viz_without_a_memory_says_how_to_add_memories(shell: Shell) -> None:
     assert not (shell.memory / "pages").exists()
 
 
-def test_json_is_what_the_page_shows(told: Shell) -> None:
+def test_viz_json_output_equals_the_data_embedded_in_the_page(told: Shell) -> None:
     printed = told.run("viz", "--json").json
     told.run("viz", "--no-open")
 
@@ -81,7 +81,7 @@ def test_json_is_what_the_page_shows(told: Shell) -> None:
     }
 
 
-def test_viz_with_a_name_opens_on_that_entity(told: Shell) -> None:
+def test_viz_with_an_entity_name_sets_the_focus_to_that_entity(told: Shell) -> None:
     assert told.run("viz", "Cursor_Pagination", "--json").json["focus"] == "cursor-pagination"
 
 
@@ -92,7 +92,7 @@ def test_viz_answers_an_unknown_name_with_similar_names(told: Shell) -> None:
     assert "There is no entity 'cursor-paginatoin'. Near to it: 'cursor-pagination'." in done.err
 
 
-def test_drawings_go_to_standard_output(told: Shell) -> None:
+def test_viz_prints_mermaid_drawings_to_standard_output(told: Shell) -> None:
     mermaid = told.run("viz", "--mermaid")
 
     assert mermaid.status == 0
@@ -101,7 +101,7 @@ def test_drawings_go_to_standard_output(told: Shell) -> None:
     assert not (told.memory / "pages").exists()
 
 
-def test_a_drawing_of_an_entity_reaches_as_far_as_depth_says(shell: Shell) -> None:
+def test_the_depth_option_sets_how_far_a_drawing_reaches_from_the_entity(shell: Shell) -> None:
     graph = [{"type": "entity", "name": n, "entityType": "t", "observations": []} for n in "abcd"]
     edges = [
         {"type": "relation", "from": a, "to": b, "relationType": "to"}
@@ -115,7 +115,9 @@ def test_a_drawing_of_an_entity_reaches_as_far_as_depth_says(shell: Shell) -> No
     assert (near.count("<br/>"), farther.count("<br/>")) == (2, 3)
 
 
-def test_out_names_the_file_and_a_dash_is_standard_output(told: Shell) -> None:
+def test_the_out_option_writes_to_the_given_file_or_for_a_dash_to_standard_output(
+    told: Shell,
+) -> None:
     done = told.run("viz", "--out", "memory.html", "--no-open")
     streamed = told.run("viz", "--out", "-")
     told.run("viz", "--mermaid", "--out", "graph.mmd")
@@ -128,7 +130,7 @@ def test_out_names_the_file_and_a_dash_is_standard_output(told: Shell) -> None:
     assert not (told.memory / "pages").exists()
 
 
-def test_what_is_no_file_is_not_replaced_even_when_forced(told: Shell) -> None:
+def test_the_force_option_does_not_replace_a_pipe_or_a_link_to_a_pipe(told: Shell) -> None:
     pipe = told.project / "pipe"
     os.mkfifo(pipe)
     (told.project / "link").symlink_to("pipe")
@@ -141,7 +143,7 @@ def test_what_is_no_file_is_not_replaced_even_when_forced(told: Shell) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:
+def test_viz_does_not_overwrite_an_existing_file_without_force(told: Shell) -> None:
     target = told.project / "memory.html"
     target.write_text("mine", "utf-8")
 
@@ -165,7 +167,9 @@ def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:
         (("--out", "nowhere/memory.html"), "does not exist"),
     ],
 )
-def test_wrong_use_is_one_helpful_line(told: Shell, words: tuple[str, ...], because: str) -> None:
+def test_invalid_options_of_viz_give_a_one_line_error_message(
+    told: Shell, words: tuple[str, ...], because: str
+) -> None:
     done = told.run("viz", *words)
 
     assert (done.status, done.out) == (2, "")
@@ -190,14 +194,16 @@ def watched(shell: Shell, tmp_path: Path, *words: str, **variables: str) -> tupl
     return screen.decode(), given
 
 
-def test_on_a_terminal_with_a_browser_the_page_is_opened(told: Shell, tmp_path: Path) -> None:
+def test_viz_on_a_terminal_opens_the_page_in_the_browser(told: Shell, tmp_path: Path) -> None:
     screen, given = watched(told, tmp_path)
 
     assert "Opened in the browser: " in screen
     assert given.read_text() == snapshot(told).as_uri()
 
 
-def test_no_open_and_a_terminal_without_a_display_open_nothing(told: Shell, tmp_path: Path) -> None:
+def test_viz_opens_no_browser_with_no_open_or_without_a_display(
+    told: Shell, tmp_path: Path
+) -> None:
     asked_not_to, given = watched(told, tmp_path, "--no-open")
     no_display, _ = watched(told, tmp_path, BROWSER="", DISPLAY="", WAYLAND_DISPLAY="")
 
@@ -206,7 +212,7 @@ def test_no_open_and_a_terminal_without_a_display_open_nothing(told: Shell, tmp_
     assert not given.exists()
 
 
-def test_a_purge_deletes_the_snapshots_of_the_page(told: Shell) -> None:
+def test_a_purge_deletes_the_stored_pages_of_viz(told: Shell) -> None:
     secret = "The unreleased product is called Aurora Borealis"
     told.remember(secret)
     told.run("viz")
@@ -219,7 +225,7 @@ def test_a_purge_deletes_the_snapshots_of_the_page(told: Shell) -> None:
     assert list((told.memory / "pages").iterdir()) == []
 
 
-def test_what_no_rule_lets_through_stands_on_no_page(told: Shell) -> None:
+def test_secrets_in_memories_appear_neither_in_the_page_nor_in_the_json_output(told: Shell) -> None:
     secret = token()
     told.remember(f"The deploy key is {secret} and lies in the vault")
 
@@ -227,7 +233,7 @@ def test_what_no_rule_lets_through_stands_on_no_page(told: Shell) -> None:
     assert secret not in told.run("viz", "--json").out
 
 
-def test_help_needs_neither_fabric_nor_store() -> None:
+def test_viz_help_does_not_import_the_viewer() -> None:
     done = pexpect.run(
         f'{sys.executable} -c "import sys; from memory_fabric.cli.main import main; '
         "main(['viz', '--help']); print(sorted(m for m in sys.modules if 'viewer' in m))\"",

@@ -41,7 +41,7 @@ def read_all(path: Path, max_bytes: int = 8 << 20, **flags: bool) -> tuple[list[
         turns, offset, bad = turns + more, moved, bad + more_bad
 
 
-def test_the_recorded_transcript_gives_the_dialogue_and_nothing_else() -> None:
+def test_reading_the_recorded_transcript_returns_only_the_dialogue() -> None:
     path = EVENTS / "transcript.jsonl"
     turns, offset, bad = read_turns(str(path))
     said = [(t.role, t.text) for t in turns if t.text]
@@ -57,7 +57,7 @@ def test_the_recorded_transcript_gives_the_dialogue_and_nothing_else() -> None:
     assert (offset, bad) == (path.stat().st_size, 0)
 
 
-def test_the_recorded_transcript_joins_tools_to_their_results() -> None:
+def test_tool_results_in_the_recorded_transcript_refer_to_their_tool_calls() -> None:
     turns, _, _ = read_turns(str(EVENTS / "transcript.jsonl"))
     uses = {use.id: use for turn in turns for use in turn.tools}
     results = [result for turn in turns for result in turn.results]
@@ -70,7 +70,7 @@ def test_the_recorded_transcript_joins_tools_to_their_results() -> None:
     assert uses[results[0].tool_use_id].input["command"] == "mkdir -p sub && cd sub && pwd"
 
 
-def test_a_turn_carries_its_place_and_time() -> None:
+def test_a_turn_has_the_id_time_and_working_directory_of_its_entry() -> None:
     turns, _, _ = read_turns(str(EVENTS / "transcript.jsonl"))
     first = turns[0]
     assert first.uuid == "00000000-0000-4000-8000-000000000007"
@@ -78,7 +78,7 @@ def test_a_turn_carries_its_place_and_time() -> None:
     assert (first.cwd, first.is_sidechain) == ("/home/user/project", False)
 
 
-def test_a_subagents_transcript_needs_the_sidechain_flag() -> None:
+def test_a_subagent_transcript_is_read_only_with_the_sidechain_flag() -> None:
     path = str(EVENTS / "transcript.subagent.jsonl")
     turns, _, _ = read_turns(path, sidechain=True)
     assert [t.text for t in turns if t.text] == [
@@ -88,7 +88,7 @@ def test_a_subagents_transcript_needs_the_sidechain_flag() -> None:
     assert read_turns(path)[0] == []
 
 
-def test_reading_on_from_an_offset_gives_only_what_is_new(tmp_path: Path) -> None:
+def test_reading_from_an_offset_returns_only_the_turns_after_the_offset(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("one"))
     _, offset, _ = read_turns(str(path))
@@ -99,7 +99,7 @@ def test_reading_on_from_an_offset_gives_only_what_is_new(tmp_path: Path) -> Non
     assert read_turns(str(path), end) == ([], end, 0)
 
 
-def test_a_torn_last_line_stays_for_the_next_time(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_left_for_the_next_read(tmp_path: Path) -> None:
     path, line = tmp_path / "t.jsonl", entry("two")
     path.write_bytes(entry("one") + line[:20])
     turns, offset, bad = read_turns(str(path))
@@ -109,7 +109,7 @@ def test_a_torn_last_line_stays_for_the_next_time(tmp_path: Path) -> None:
     assert [t.text for t in read_turns(str(path), offset)[0]] == ["two"]
 
 
-def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path: Path) -> None:
+def test_a_file_shorter_than_the_offset_is_read_from_its_start(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("fresh"))
     turns, offset, _ = read_turns(str(path), 10_000)
@@ -117,13 +117,13 @@ def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "a\0b", ""])
-def test_a_file_that_cannot_be_read_gives_nothing_and_keeps_the_offset(
+def test_reading_an_unreadable_file_returns_no_turns_and_the_same_offset(
     tmp_path: Path, name: str
 ) -> None:
     assert read_turns(f"{tmp_path}/{name}" if name else str(tmp_path), 7) == ([], 7, 0)
 
 
-def test_bad_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
+def test_malformed_lines_are_counted_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     junk = [b"\x00\xff\xfe binary\n", b"{broken\n", b"[1, 2]\n", b"[" * 100_000 + b"\n", b"\n"]
     path.write_bytes(entry("one") + b"".join(junk) + entry("two"))
@@ -132,7 +132,7 @@ def test_bad_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     assert offset == path.stat().st_size
 
 
-def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(
+def test_a_line_above_the_size_limit_is_counted_as_bad_and_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
@@ -143,7 +143,7 @@ def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(
     assert [t.text for t in read_turns(str(path), offset)[0]] == ["two"]
 
 
-def test_a_line_of_gigabytes_is_passed_over_in_parts(
+def test_a_line_of_gigabytes_is_skipped_in_several_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript, "MAX_SKIPPED_BYTES", 4 << 20)
@@ -162,7 +162,7 @@ def test_a_line_of_gigabytes_is_passed_over_in_parts(
     assert texts == ["two"]
 
 
-def test_a_line_above_the_limit_that_is_still_being_written_stays(
+def test_an_unfinished_line_above_the_size_limit_is_not_skipped_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
@@ -171,7 +171,7 @@ def test_a_line_above_the_limit_that_is_still_being_written_stays(
     assert read_turns(str(path))[1:] == (len(entry("one")), 0)
 
 
-def test_a_reading_ends_with_a_whole_answer_if_it_has_one(tmp_path: Path) -> None:
+def test_a_read_ends_after_the_last_complete_answer_within_the_byte_limit(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     answered = entry("Go on.") + entry("Done.", role="assistant")
     path.write_bytes(answered + entry("And now?") + entry("One.", role="assistant") * 2)
@@ -202,7 +202,7 @@ def test_a_reading_ends_with_a_whole_answer_if_it_has_one(tmp_path: Path) -> Non
     ],
     ids=lambda line: line.decode()[:60],
 )
-def test_what_nobody_said_is_passed_over_without_counting_as_bad(
+def test_entries_that_are_not_dialogue_are_skipped_without_counting_as_bad(
     tmp_path: Path, line: bytes
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -210,7 +210,7 @@ def test_what_nobody_said_is_passed_over_without_counting_as_bad(
     assert read_turns(str(path)) == ([], len(line), 0)
 
 
-def test_blocks_of_one_entry_become_text_tools_and_results(tmp_path: Path) -> None:
+def test_content_blocks_of_an_entry_become_text_tools_and_results_of_a_turn(tmp_path: Path) -> None:
     blocks = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "first"},
@@ -273,7 +273,7 @@ def test_a_growing_file_gives_each_turn_once(
     assert seen == read_turns(str(path))[0]
 
 
-def test_a_hundred_megabytes_cost_only_the_part_that_is_read(tmp_path: Path) -> None:
+def test_reading_the_end_of_a_huge_file_does_not_load_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     line = entry("x" * 1000)
     with path.open("wb") as file:
@@ -294,14 +294,16 @@ class TestLastSaid:
         message = {"id": f"m{number}", "content": [{"type": "text", "text": text}]}
         return json.dumps({"type": "assistant", "uuid": f"u{number}", "message": message, **more})
 
-    def test_the_last_ones_come_oldest_first_with_their_ids(self, tmp_path: Path) -> None:
+    def test_the_last_messages_are_returned_oldest_first_with_their_ids(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "t.jsonl"
         path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(5)))
 
         assert transcript.last_said(str(path), 2) == [("u3", "text 3"), ("u4", "text 4")]
 
     @pytest.mark.parametrize("size", [7, 64, 300, 1 << 20])
-    def test_however_the_parts_of_the_file_fall_the_messages_are_whole(
+    def test_messages_are_complete_for_every_size_of_the_blocks_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
     ) -> None:
         monkeypatch.setattr(transcript, "TAIL_BYTES", size)
@@ -312,7 +314,7 @@ class TestLastSaid:
 
         assert [text for _, text in said] == [f"Grüße {n} ✓" * n for n in range(1, 9)]
 
-    def test_bad_and_torn_lines_are_passed_over(self, tmp_path: Path) -> None:
+    def test_malformed_and_incomplete_lines_are_skipped(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
         torn = self.entry(2, "half of it")[:-9]
         lines = [self.entry(0, "first"), '{"assistant": broken', "\x00\xff", self.entry(1, "last")]
@@ -320,7 +322,9 @@ class TestLastSaid:
 
         assert [text for _, text in transcript.last_said(str(path), 10)] == ["first", "last"]
 
-    def test_beyond_the_limit_nothing_is_read_and_no_half_line_counts(self, tmp_path: Path) -> None:
+    def test_messages_beyond_the_byte_limit_and_partial_lines_are_ignored(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "t.jsonl"
         path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(100)))
         length = len(self.entry(99, "text 99")) + 1
@@ -330,5 +334,5 @@ class TestLastSaid:
         assert [text for _, text in said] == ["text 98", "text 99"]
 
     @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0", "/dev/zero", "."])
-    def test_what_is_no_transcript_says_nothing(self, path: str) -> None:
+    def test_a_path_without_a_transcript_gives_no_messages(self, path: str) -> None:
         assert transcript.last_said(path, 10) == []

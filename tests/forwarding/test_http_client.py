@@ -30,7 +30,9 @@ def settings(home: Path, url: str = HERE, key: str = KEY) -> Settings:
     return Settings(str(home), str(home), forward_url=url, forward_key=key)
 
 
-def test_a_body_is_sent_unchanged_with_key_and_idempotency_key(tmp_path: Path) -> None:
+def test_the_body_is_sent_unchanged_with_the_api_key_and_the_idempotency_key(
+    tmp_path: Path,
+) -> None:
     with Receiver() as receiver:
         post = over_network(settings(tmp_path, receiver.url))
         answer = post('{"session_summary": "Grüße"}'.encode(), "key-1")
@@ -45,7 +47,7 @@ def test_a_body_is_sent_unchanged_with_key_and_idempotency_key(tmp_path: Path) -
     assert request.headers["user-agent"] == f"memory-fabric/{__version__}"
 
 
-def test_without_a_key_none_is_sent(tmp_path: Path) -> None:
+def test_the_authorization_header_is_omitted_without_an_api_key(tmp_path: Path) -> None:
     with Receiver() as receiver:
         over_network(settings(tmp_path, receiver.url, key=""))(b"{}", "k")
 
@@ -66,7 +68,9 @@ def test_a_redirect_is_not_followed(tmp_path: Path, status: int) -> None:
     ("stated", "seconds"),
     [("120", 120), ("Fri, 01 Jan 2100 00:00:00 GMT", 90), ("soon", 0), ("-5", 0), ("", 0)],
 )
-def test_the_receiver_says_when_to_come_again(tmp_path: Path, stated: str, seconds: float) -> None:
+def test_retry_after_is_read_as_seconds_or_as_a_date_and_ignored_if_invalid(
+    tmp_path: Path, stated: str, seconds: float
+) -> None:
     with Receiver(Says(429, (("Retry-After", stated),))) as receiver:
         post = over_network(settings(tmp_path, receiver.url), lambda: BEFORE_2100_S)
         answer = post(b"{}", "k")
@@ -74,7 +78,7 @@ def test_the_receiver_says_when_to_come_again(tmp_path: Path, stated: str, secon
     assert answer.retry_after_s == seconds
 
 
-def test_an_answer_without_end_is_read_in_part_and_redacted(tmp_path: Path) -> None:
+def test_a_very_long_response_is_truncated_and_redacted(tmp_path: Path) -> None:
     secret = "ghp_" + "A1b2C3d4E5f6" * 3
     with Receiver(Says(422, body=f"{secret} is wrong ".encode() + b"x" * 5_000_000)) as receiver:
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
@@ -83,7 +87,7 @@ def test_an_answer_without_end_is_read_in_part_and_redacted(tmp_path: Path) -> N
     assert len(answer.text) <= sender.MAX_ANSWER_CHARS and secret not in answer.text
 
 
-def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
+def test_the_api_key_is_redacted_in_the_response_of_the_receiver(tmp_path: Path) -> None:
     with Receiver(Says(422, body=f"wrong: {KEY}".encode())) as receiver:
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
 
@@ -91,7 +95,7 @@ def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
     assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).message
 
 
-def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
+def test_a_refused_connection_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with Receiver() as receiver:
         url = receiver.url
     answer = over_network(settings(tmp_path, url))(b"{}", "k")
@@ -100,13 +104,15 @@ def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
     assert answer.remedy
 
 
-def test_an_answer_that_is_no_http_is_no_success(tmp_path: Path) -> None:
+def test_a_response_that_is_not_http_is_reported_as_an_unreachable_receiver(tmp_path: Path) -> None:
     answer = spoken(tmp_path, b"SSH-2.0-server\r\n\r\n")
 
     assert answer.status == 0 and "could not be reached" in answer.message
 
 
-def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_fails_if_a_slow_receiver_exceeds_the_total_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sender, "TOTAL_S", 0.5)
 
     answer = spoken(tmp_path, b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=True)
@@ -114,7 +120,7 @@ def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.M
     assert answer.status == 0 and "did not answer in time" in answer.message
 
 
-def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path) -> None:
+def test_an_unknown_self_signed_certificate_is_not_trusted(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -128,7 +134,9 @@ def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path) -> None
     assert receiver.requests == []
 
 
-def test_a_signed_certificate_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_in_the_ssl_cert_file_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -152,7 +160,7 @@ def test_plain_http_never_goes_through_a_proxy(
     assert answer.status == 202 and proxy.requests == []
 
 
-def test_https_to_another_machine_goes_through_the_proxy_as_a_tunnel(
+def test_https_to_another_machine_is_tunnelled_through_the_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[bytes] = []

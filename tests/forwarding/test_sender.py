@@ -77,7 +77,9 @@ def backlog(home: Path, url: str = HERE) -> spool.Backlog:
 
 
 class TestDelivering:
-    def test_everything_arrives_once_in_order_and_nothing_is_left(self, tmp_path: Path) -> None:
+    def test_all_items_are_sent_once_and_in_order_and_leave_the_spool_empty(
+        self, tmp_path: Path
+    ) -> None:
         put(tmp_path, "a", "b", "c")
         post = Post()
 
@@ -86,7 +88,9 @@ class TestDelivering:
         assert post.keys == ["a", "b", "c"] and left(tmp_path) == []
         assert backlog(tmp_path).last_success == "2027-01-15T08:00:00.000Z"
 
-    def test_a_receiver_that_is_down_for_an_hour_loses_nothing(self, tmp_path: Path) -> None:
+    def test_items_added_while_the_receiver_is_down_for_an_hour_are_all_sent_later(
+        self, tmp_path: Path
+    ) -> None:
         clock = Time()
         up_s = NOW_S + 3600
         post = Post(lambda body: Answer(202) if clock.at >= up_s else DOWN)
@@ -104,7 +108,7 @@ class TestDelivering:
         assert max(clock.waited) <= sender.LONGEST_PAUSE_S
 
     @pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 405, 408, 429, 500, 503, 0])
-    def test_a_failure_that_may_pass_leaves_the_item_in_the_spool(
+    def test_an_item_stays_in_the_spool_after_a_temporary_failure(
         self, tmp_path: Path, status: int
     ) -> None:
         put(tmp_path, "a")
@@ -119,7 +123,7 @@ class TestDelivering:
         assert found.error_at and found.next_at > found.error_at
 
     @pytest.mark.parametrize("status", [400, 409, 413, 422])
-    def test_what_is_refused_for_good_lies_aside_and_the_rest_goes_on(
+    def test_a_permanently_rejected_item_is_set_aside_and_later_items_are_sent(
         self, tmp_path: Path, status: int
     ) -> None:
         put(tmp_path, "a", "b")
@@ -148,7 +152,7 @@ class TestDelivering:
 
         assert post.keys == ["b", "c"] and left(tmp_path) == ["bad"]
 
-    def test_a_receiver_that_is_down_is_asked_once_a_round(self, tmp_path: Path) -> None:
+    def test_a_receiver_that_is_down_gets_one_request_per_round(self, tmp_path: Path) -> None:
         put(tmp_path, *"abcdefgh")
         post = Post(lambda body: DOWN)
 
@@ -156,7 +160,7 @@ class TestDelivering:
 
         assert post.asked == 1
 
-    def test_delays_grow_to_a_limit_by_chance_and_never_undercut_the_receiver(
+    def test_retry_delays_grow_to_a_limit_with_jitter_and_respect_retry_after(
         self,
     ) -> None:
         grown = [delay_after(n, 0, 1.0) for n in range(1, 12)]
@@ -167,7 +171,7 @@ class TestDelivering:
         assert delay_after(1, 1e9, 1.0) == spool.MAX_WAIT_S
         assert delay_after(10_000, 0, 1.0) == sender.LAST_DELAY_S
 
-    def test_the_sender_ends_when_the_next_attempt_is_far_off(self, tmp_path: Path) -> None:
+    def test_the_sender_ends_if_the_next_attempt_is_far_in_the_future(self, tmp_path: Path) -> None:
         put(tmp_path, "a")
         clock = Time()
 
@@ -177,7 +181,7 @@ class TestDelivering:
         assert not spool.is_due(str(tmp_path), HERE, NOW_S + 299)
         assert spool.is_due(str(tmp_path), HERE, NOW_S + 300)
 
-    def test_the_sender_ends_within_its_lifetime_if_the_receiver_keeps_failing(
+    def test_the_sender_ends_within_its_maximum_lifetime_if_the_receiver_keeps_failing(
         self, tmp_path: Path
     ) -> None:
         put(tmp_path, *(f"k{n}" for n in range(100)))
@@ -203,7 +207,7 @@ class TestDelivering:
 
         assert post.keys == ["a", "b"]
 
-    def test_an_item_for_another_receiver_stays(self, tmp_path: Path) -> None:
+    def test_an_item_for_another_receiver_stays_in_the_spool(self, tmp_path: Path) -> None:
         put(tmp_path, "theirs", to=THERE)
         put(tmp_path, "ours", at_s=NOW_S + 1)
         post = Post()
@@ -213,7 +217,7 @@ class TestDelivering:
         assert post.keys == ["ours"] and left(tmp_path) == ["theirs"]
 
     @pytest.mark.parametrize("place", ["shop-1", switches.EVERYWHERE])
-    def test_items_of_a_switched_off_project_wait_until_it_is_on_again(
+    def test_items_of_a_project_are_not_sent_while_writing_is_switched_off(
         self, tmp_path: Path, place: str
     ) -> None:
         put(tmp_path, "a", place="shop-1")
@@ -227,7 +231,7 @@ class TestDelivering:
         deliver(settings(tmp_path), post, Time().clock)
         assert post.keys == ["a"]
 
-    def test_a_damaged_item_is_set_aside_and_the_rest_goes_on(self, tmp_path: Path) -> None:
+    def test_a_damaged_item_is_set_aside_and_later_items_are_sent(self, tmp_path: Path) -> None:
         put(tmp_path, "a", "b")
         Path(spool.waiting(str(tmp_path))[0].path).write_text("{half", "utf-8")
         post = Post()
@@ -237,7 +241,9 @@ class TestDelivering:
         assert post.keys == ["b"] and left(tmp_path) == []
         assert len(spool.rejected(str(tmp_path))) == 1
 
-    def test_another_sender_at_work_is_left_alone(self, tmp_path: Path) -> None:
+    def test_a_sender_sends_nothing_while_another_sender_holds_the_lock(
+        self, tmp_path: Path
+    ) -> None:
         put(tmp_path, "a")
         post = Post()
 
@@ -246,7 +252,9 @@ class TestDelivering:
 
         assert post.asked == 0
 
-    def test_a_home_deleted_during_sending_is_not_created_again(self, tmp_path: Path) -> None:
+    def test_a_home_folder_deleted_during_sending_is_not_created_again(
+        self, tmp_path: Path
+    ) -> None:
         home = tmp_path / "home"
         put(home, "a")
 
@@ -268,7 +276,9 @@ class TestAsAProcess:
         assert [r.key for r in receiver.requests] == ["a", "b"]
         assert left(tmp_path) == []
 
-    def test_two_at_once_send_each_item_once(self, tmp_path: Path) -> None:
+    def test_several_sender_processes_at_once_send_each_item_only_once(
+        self, tmp_path: Path
+    ) -> None:
         keys = [f"k{number:02}" for number in range(40)]
         with Receiver() as receiver:
             put(tmp_path, *keys, to=receiver.url)
@@ -278,7 +288,7 @@ class TestAsAProcess:
         assert [r.key for r in receiver.requests] == keys
         assert left(tmp_path) == []
 
-    def test_after_a_kill_during_an_answer_the_item_is_sent_again_with_the_same_key(
+    def test_an_item_is_resent_with_the_same_key_if_the_sender_is_killed_during_the_response(
         self, tmp_path: Path
     ) -> None:
         with Receiver() as receiver:
@@ -293,7 +303,7 @@ class TestAsAProcess:
         assert [r.key for r in receiver.requests] == ["a", "a"]
         assert left(tmp_path) == []
 
-    def test_killed_at_any_step_nothing_is_lost(self, tmp_path: Path) -> None:
+    def test_no_item_is_lost_if_the_sender_is_killed_at_any_step(self, tmp_path: Path) -> None:
         """Each step that touches a file, a lock or the network is the last one once."""
         step, survived = 1 - STRIDE, False
         with Receiver() as receiver:
@@ -311,7 +321,7 @@ class TestAsAProcess:
         assert step > 10
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}])
-    def test_the_sender_process_sends_nothing_while_switched_off(
+    def test_the_sender_process_sends_nothing_while_memory_fabric_is_switched_off(
         self, tmp_path: Path, variables: dict[str, str]
     ) -> None:
         with Receiver() as receiver:

@@ -227,7 +227,9 @@ def texts_of(memory: Memory) -> set[str]:
     return {record.what for record in memory.find_records("1", (), 100)}
 
 
-def test_a_page_is_readable(memory: Memory, tmp_path: Path) -> None:
+def test_an_exported_page_shows_memories_as_readable_markdown(
+    memory: Memory, tmp_path: Path
+) -> None:
     (path, *_) = exported(memory, tmp_path)
 
     text = path.read_text("utf-8")
@@ -242,7 +244,7 @@ def test_a_page_is_readable(memory: Memory, tmp_path: Path) -> None:
     assert text.count("We use Postgres") == body.count("We use Postgres") == 1
 
 
-def test_an_edit_an_addition_and_a_removal_are_read_from_a_page(
+def test_edits_and_additions_in_a_page_are_applied_but_removals_are_only_reported(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -270,7 +272,9 @@ def test_an_edit_an_addition_and_a_removal_are_read_from_a_page(
     assert content(memory) == whole
 
 
-def test_a_page_of_another_home_states_nobodys_trust(memory: Memory, tmp_path: Path) -> None:
+def test_records_from_a_page_of_another_home_lose_their_trust_and_pinning(
+    memory: Memory, tmp_path: Path
+) -> None:
     (path, *_) = exported(memory, tmp_path)
     other = opened(tmp_path, "other")
 
@@ -282,7 +286,9 @@ def test_a_page_of_another_home_states_nobodys_trust(memory: Memory, tmp_path: P
     other.close()
 
 
-def test_words_that_another_wrote_into_a_page_have_no_trust(memory: Memory, tmp_path: Path) -> None:
+def test_edits_of_a_page_by_someone_else_are_ignored_or_imported_without_trust(
+    memory: Memory, tmp_path: Path
+) -> None:
     (path, *_) = exported(memory, tmp_path)
     known = {record.what: record for record in memory.find_records("1", (), 10)}
     edit(path, lambda text: text.replace("- We use Postgres", "- We use Oracle"))
@@ -327,7 +333,7 @@ def test_a_page_of_another_project_is_refused(memory: Memory, tmp_path: Path) ->
     no_project.close()
 
 
-def test_an_item_that_is_copied_with_its_comment_and_reworded_is_added(
+def test_a_reworded_copy_of_an_item_with_the_same_id_is_added_as_a_new_record(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -345,7 +351,7 @@ def test_an_item_that_is_copied_with_its_comment_and_reworded_is_added(
     assert brought(memory, path).added == 0
 
 
-def test_an_item_that_is_added_gets_the_domain_of_the_folder(
+def test_an_item_added_to_a_page_gets_the_domain_of_the_project_folder(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -360,7 +366,7 @@ def test_an_item_that_is_added_gets_the_domain_of_the_folder(
     legal.close()
 
 
-def test_edits_in_a_page_whose_data_was_changed_are_not_taken(
+def test_edits_in_a_page_are_ignored_if_its_embedded_data_was_altered(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -376,7 +382,9 @@ def test_edits_in_a_page_whose_data_was_changed_are_not_taken(
     assert page_restore.plan(memory, str(path), mine=True).edited == 2
 
 
-def test_what_was_forgotten_or_changed_meanwhile_stays_so(memory: Memory, tmp_path: Path) -> None:
+def test_import_does_not_overwrite_records_forgotten_or_changed_since_the_export(
+    memory: Memory, tmp_path: Path
+) -> None:
     (path, *_) = exported(memory, tmp_path)
     known = {record.what: record for record in memory.find_records("1", (), 10)}
     memory.forget([known["We use MySQL"].id], USER)
@@ -392,7 +400,7 @@ def test_what_was_forgotten_or_changed_meanwhile_stays_so(memory: Memory, tmp_pa
     assert texts_of(memory) == {"Use two spaces", "We use Postgres"}
 
 
-def test_a_torn_page_restores_what_is_whole(memory: Memory, tmp_path: Path) -> None:
+def test_a_truncated_page_restores_its_complete_records(memory: Memory, tmp_path: Path) -> None:
     (path, *_) = exported(memory, tmp_path)
     whole = path.read_text("utf-8")
     path.write_text(whole[: whole.index('{"entities"')] + '{"entit', "utf-8")
@@ -405,7 +413,7 @@ def test_a_torn_page_restores_what_is_whole(memory: Memory, tmp_path: Path) -> N
     other.close()
 
 
-def test_records_of_others_are_not_in_a_page(memory: Memory, tmp_path: Path) -> None:
+def test_a_page_does_not_contain_records_of_other_people(memory: Memory, tmp_path: Path) -> None:
     database = memory.session_database()
     theirs = Record("note", "Said by bob", id="b" * 36, source="journal", trust="foreign")
     with database.transaction() as c:
@@ -417,7 +425,7 @@ def test_records_of_others_are_not_in_a_page(memory: Memory, tmp_path: Path) -> 
     assert "Said by bob" not in path.read_text("utf-8")
 
 
-def test_a_page_has_nothing_of_what_changes_while_it_is_written(
+def test_changes_made_while_a_page_is_written_do_not_appear_in_the_page(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "LINES_AT_ONCE", 3)

@@ -56,7 +56,7 @@ def opened(machine: Machine, place: Path) -> Memory:
     return Memory.open(machine.settings._replace(project_dir=str(place)))
 
 
-def test_a_past_session_becomes_turns_and_a_fix_with_their_own_times(
+def test_turns_and_fixes_from_a_past_session_keep_the_date_of_the_session(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -73,7 +73,9 @@ def test_a_past_session_becomes_turns_and_a_fix_with_their_own_times(
     assert [one.state for one in machine.found()] == [past_sessions.READ]
 
 
-def test_no_fact_is_made_of_phrases(machine: Machine) -> None:
+def test_phrases_like_we_decided_in_a_past_session_create_at_most_a_candidate(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     told = "From now on, always use PostgreSQL, since we decided on it because SQLite locks."
     machine.session(shop, told, "We decided to use PostgreSQL. The issue was that SQLite locks.")
@@ -84,7 +86,7 @@ def test_no_fact_is_made_of_phrases(machine: Machine) -> None:
     assert found == [(told, "candidate", "assistant")]
 
 
-def test_each_projects_sessions_go_into_its_own_memory(machine: Machine) -> None:
+def test_past_sessions_are_imported_into_the_memory_of_their_project(machine: Machine) -> None:
     shop, atlas = machine.project("shop"), machine.project("atlas")
     machine.session(shop, "The shop sells boats.", "I see.")
     machine.session(atlas, "The atlas shows lakes.", "I see.")
@@ -99,7 +101,7 @@ def test_each_projects_sessions_go_into_its_own_memory(machine: Machine) -> None
     ]
 
 
-def test_what_was_read_live_is_not_stored_twice_and_the_rest_is_read_on(machine: Machine) -> None:
+def test_import_of_a_partly_captured_session_adds_only_the_missing_turns(machine: Machine) -> None:
     shop = machine.project("shop")
     path = machine.session(shop, ASKED, DONE, days_ago=4)
     stop = {
@@ -126,7 +128,7 @@ def test_what_was_read_live_is_not_stored_twice_and_the_rest_is_read_on(machine:
     assert machine.rows("SELECT count(*) FROM episodes") == [(4,)]
 
 
-def test_reading_twice_changes_nothing(machine: Machine) -> None:
+def test_importing_past_sessions_twice_changes_nothing(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, *worked(shop))
     machine.learn()
@@ -136,7 +138,7 @@ def test_reading_twice_changes_nothing(machine: Machine) -> None:
     assert machine.learned() == before
 
 
-def test_what_was_forgotten_stays_forgotten(machine: Machine) -> None:
+def test_forgotten_records_and_turns_are_not_imported_again(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, *worked(shop))
     machine.learn()
@@ -154,7 +156,9 @@ def test_what_was_forgotten_stays_forgotten(machine: Machine) -> None:
     assert turns[0] not in [row[0] for row in machine.rows("SELECT uuid FROM episodes")]
 
 
-def test_secrets_and_private_parts_reach_no_file(machine: Machine) -> None:
+def test_secrets_and_private_passages_of_a_past_session_are_not_stored_in_any_file(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     token = "ghp_" + "Ab1Cd2Ef3Gh4" * 3
     said = f"Use the token {token} here. <private>my diary is blue</private> Then go on."
@@ -168,7 +172,9 @@ def test_secrets_and_private_parts_reach_no_file(machine: Machine) -> None:
     assert b"diary" not in stored
 
 
-def test_a_session_in_an_isolated_folder_stays_in_its_domain(machine: Machine) -> None:
+def test_turns_and_fixes_from_an_isolated_folder_get_the_domain_of_the_folder(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     legal = shop / "legal"
     legal.mkdir()
@@ -182,7 +188,9 @@ def test_a_session_in_an_isolated_folder_stays_in_its_domain(machine: Machine) -
     assert fixes == [("legal",)]
 
 
-def test_the_type_of_agent_of_a_session_decides_its_domain(machine: Machine) -> None:
+def test_the_agent_type_of_a_past_session_determines_the_domain_of_its_turns(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     path = machine.session(shop, "Review the contract.", "Done.")
     setting = {"type": "agent-setting", "agentSetting": "lawyer", "sessionId": path.stem}
@@ -195,7 +203,7 @@ def test_the_type_of_agent_of_a_session_decides_its_domain(machine: Machine) -> 
     assert machine.rows("SELECT DISTINCT domain, agent FROM episodes") == [("legal", "lawyer")]
 
 
-def test_turns_that_would_have_expired_are_not_kept_but_what_they_settled_is(
+def test_import_of_a_session_beyond_the_retention_period_stores_records_but_no_turns(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -210,7 +218,7 @@ def test_turns_that_would_have_expired_are_not_kept_but_what_they_settled_is(
     assert kept == [("solution",)]
 
 
-def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: Machine) -> None:
+def test_a_habit_stated_in_several_past_sessions_becomes_one_candidate(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (9, 7, 5):
         machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
@@ -223,7 +231,7 @@ def test_what_the_user_said_in_several_sessions_waits_as_one_candidate(machine: 
     assert json.loads(body)["evidence"]["again"] == 2
 
 
-def test_a_rule_or_correction_that_was_typed_once_waits_and_nothing_of_the_moment_does(
+def test_rules_and_corrections_become_candidates_but_momentary_requests_do_not(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -242,7 +250,7 @@ def test_a_rule_or_correction_that_was_typed_once_waits_and_nothing_of_the_momen
     ]
 
 
-def test_notes_in_old_sessions_are_of_their_time_and_close_nothing_that_is_newer(
+def test_notes_in_past_sessions_keep_their_dates_and_do_not_supersede_newer_records(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -268,7 +276,7 @@ def test_notes_in_old_sessions_are_of_their_time_and_close_nothing_that_is_newer
     ]
 
 
-def test_what_an_interrupted_run_had_not_finished_is_finished_by_the_next(machine: Machine) -> None:
+def test_the_next_import_run_finishes_the_work_of_an_interrupted_run(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (9, 7):
         machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
@@ -285,7 +293,7 @@ def test_what_an_interrupted_run_had_not_finished_is_finished_by_the_next(machin
     assert runs.unfinished(machine.settings.home) is None
 
 
-def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_project(
+def test_an_interrupted_import_is_finished_in_the_right_project_if_its_folder_is_gone(
     machine: Machine,
 ) -> None:
     shop, atlas = machine.project("shop"), machine.project("atlas")
@@ -315,7 +323,9 @@ def test_an_interrupted_run_whose_folder_was_deleted_is_finished_in_its_own_proj
     assert sorted(registry_file.project_ids(machine.settings.home)) == known
 
 
-def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Machine) -> None:
+def test_doctor_does_not_count_an_imported_session_as_one_in_which_hooks_ran(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     machine.session(shop, ASKED, DONE, days_ago=9)
     machine.learn()
@@ -326,7 +336,9 @@ def test_doctor_counts_no_learned_session_as_one_in_which_hooks_ran(machine: Mac
     memory.close()
 
 
-def test_a_run_is_undone_as_one_and_can_be_repeated(machine: Machine) -> None:
+def test_undo_removes_everything_an_import_run_stored_and_the_run_can_be_repeated(
+    machine: Machine,
+) -> None:
     shop, atlas = machine.project("shop"), machine.project("atlas")
     for place in (shop, atlas):
         machine.session(place, *worked(place))
@@ -344,7 +356,7 @@ def test_a_run_is_undone_as_one_and_can_be_repeated(machine: Machine) -> None:
     assert machine.learned() == before
 
 
-def test_undo_in_a_project_takes_its_turns_back_too_and_leaves_what_came_after(
+def test_undoing_an_import_run_removes_its_turns_and_keeps_later_turns(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -367,7 +379,7 @@ def test_undo_in_a_project_takes_its_turns_back_too_and_leaves_what_came_after(
     assert machine.rows("SELECT uuid FROM episodes") == [("later",)]
 
 
-def test_bad_lines_are_counted_and_leave_no_notice(machine: Machine) -> None:
+def test_malformed_lines_are_counted_during_import_without_a_notice(machine: Machine) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)
     path.write_bytes(b"{broken\n" + path.read_bytes())
     rest(path)
@@ -378,7 +390,7 @@ def test_bad_lines_are_counted_and_leave_no_notice(machine: Machine) -> None:
     assert not (machine.memory / "notices.jsonl").exists()
 
 
-def test_hooks_of_a_session_that_goes_on_read_it_from_where_the_run_ended(
+def test_hooks_of_a_resumed_session_continue_where_the_import_run_ended(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -401,7 +413,7 @@ def test_hooks_of_a_session_that_goes_on_read_it_from_where_the_run_ended(
     assert machine.rows("SELECT count(*), count(DISTINCT uuid) FROM episodes") == [(4, 4)]
 
 
-def test_a_run_that_is_killed_at_any_moment_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+def test_an_import_run_killed_at_any_time_resumes_with_the_same_result(tmp_path: Path) -> None:
     """The kills are real, at moments spread over the run."""
     whole, killed = Machine(tmp_path / "whole"), Machine(tmp_path / "killed")
     work = tmp_path / "work"
@@ -448,7 +460,9 @@ def turns(machine: Machine) -> int:
         return 0  # the database is being made
 
 
-def test_settings_of_a_shell_are_not_those_of_its_sessions(machine: Machine) -> None:
+def test_an_unattended_past_session_is_excluded_if_capture_of_unattended_sessions_is_off(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     machine.session(shop, ASKED, DONE, entrypoint="sdk-py")
     settings: Settings = machine.settings._replace(capture_unattended="off")
@@ -459,7 +473,7 @@ def test_settings_of_a_shell_are_not_those_of_its_sessions(machine: Machine) -> 
     assert session.state == past_sessions.OFF
 
 
-def test_a_tools_result_is_no_turn(machine: Machine) -> None:
+def test_tool_results_are_not_imported_as_turns(machine: Machine) -> None:
     shop = machine.project("shop")
     steps = [call("t1", "Bash", command="ls"), result("t1", "a file that nobody spoke of")]
     machine.session(shop, ASKED, *steps, DONE)
@@ -469,7 +483,7 @@ def test_a_tools_result_is_no_turn(machine: Machine) -> None:
     assert machine.rows("SELECT text FROM episodes ORDER BY id") == [(ASKED,), (DONE,)]
 
 
-def test_one_change_of_a_run_is_undone_alone_and_its_beginning_takes_all_back(
+def test_undo_selects_only_the_named_change_or_the_whole_run_if_its_start_is_named(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")

@@ -18,7 +18,7 @@ def claimed(text: str, id_: str = "i1", **fields: object) -> Claimed:
     return Claimed(id_, Ingest(text, **fields), 1, CAME)  # type: ignore[arg-type]
 
 
-def test_messages_are_parted_by_lines_of_three_hyphens() -> None:
+def test_messages_are_separated_by_lines_of_three_hyphens() -> None:
     assert parts.messages("one\n---\ntwo --- still two\n\n --- \n\n---\nthree") == [
         "one",
         "two --- still two",
@@ -26,7 +26,7 @@ def test_messages_are_parted_by_lines_of_three_hyphens() -> None:
     ]
 
 
-def test_a_turn_of_one_session_has_one_id_and_of_another_another() -> None:
+def test_equal_turns_have_the_same_id_only_within_one_session() -> None:
     first = parts.episodes(claimed("old words said\n---\nnew words said", "i1", session_id="s1"))
     again = parts.episodes(claimed("new words said\n---\nnewest words said", "i2", session_id="s1"))
     other = parts.episodes(claimed("new words said", "i3", session_id="s2"))
@@ -34,19 +34,19 @@ def test_a_turn_of_one_session_has_one_id_and_of_another_another() -> None:
     assert other[0]["id"] != again[0]["id"]
 
 
-def test_texts_without_a_session_share_no_turns() -> None:
+def test_equal_texts_without_a_session_become_turns_with_different_ids() -> None:
     (first,) = parts.episodes(claimed("some words said", "i1"))
     (second,) = parts.episodes(claimed("some words said", "i2"))
     assert first["id"] != second["id"]
 
 
-def test_a_sign_of_life_leaves_neither_turns_nor_records() -> None:
+def test_health_checks_and_empty_texts_create_neither_turns_nor_records() -> None:
     for text in ("health-check", "ping", "OK", "---", "", "   "):
         assert parts.episodes(claimed(text)) == []
         assert parts.records(claimed(text), {}) == []
 
 
-def test_what_the_client_injected_and_its_analysis_are_no_turns() -> None:
+def test_the_analysis_block_before_a_summary_does_not_become_a_turn() -> None:
     text = "<analysis>thought a lot</analysis><summary>We use Redis now.</summary>"
     assert [turn["text"] for turn in parts.episodes(claimed(text))] == ["We use Redis now."]
 
@@ -61,7 +61,7 @@ def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
         assert " ".join(turn["text"] for turn in turns).split() == text.split()
 
 
-def test_stated_decisions_are_records_of_the_stated_confidence_and_the_summary_makes_none() -> None:
+def test_key_decisions_become_records_with_the_given_confidence_but_the_summary_does_not() -> None:
     text = claimed(SUMMARY, key_decisions=("Use Kafka for events", ""), confidence=0.6)
 
     (decision,) = parts.records(text, {})
@@ -71,7 +71,7 @@ def test_stated_decisions_are_records_of_the_stated_confidence_and_the_summary_m
     assert [entity.name for entity in decision.entities] == ["Kafka", "events"]
 
 
-def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole() -> None:
+def test_the_maximum_number_of_decisions_of_maximum_length_is_stored_uncut() -> None:
     number = range(MAX_DECISIONS)
     stated = tuple(f"Use tool{n} " + "for a job " * 1000 for n in number)
     cut = tuple(text[:MAX_DECISION_CHARS].strip() for text in stated)
@@ -81,7 +81,7 @@ def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole(
     assert [record.what for record in found] == list(cut)
 
 
-def test_lines_of_notes_in_the_summary_are_records_too() -> None:
+def test_note_lines_in_the_summary_become_records() -> None:
     summary = (
         "We looked at the shop.\n"
         "Noted rule: Never start the dev server. Why: the user runs it. When: npm run dev\n"
@@ -104,7 +104,7 @@ def test_a_decision_that_is_stated_twice_is_one_record() -> None:
     assert record.why == "Postgres was too slow"
 
 
-def test_records_bear_the_tag_the_time_and_ids_that_are_the_same_again() -> None:
+def test_records_have_the_project_tag_the_stated_time_and_reproducible_ids() -> None:
     text = claimed(
         SUMMARY,
         key_decisions=(SUMMARY, "Use Kafka for events"),
@@ -118,7 +118,7 @@ def test_records_bear_the_tag_the_time_and_ids_that_are_the_same_again() -> None
     assert len({record.id for record in found}) == len(found) == 2
 
 
-def test_who_says_it_is_a_tool_that_speaks_for_its_session() -> None:
+def test_the_provenance_of_an_ingested_text_has_tool_trust_and_the_given_session() -> None:
     by = parts.provenance(claimed("x", session_id="s1", source_model="crew", domain="legal"))
     assert (by.source, by.trust, by.session) == ("ingest", "tool", "s1")
     assert (by.agent, by.domain, by.at) == ("crew", "legal", CAME)
@@ -135,7 +135,7 @@ def test_who_says_it_is_a_tool_that_speaks_for_its_session() -> None:
         ("0001-01-01T00:00:00+14:00", CAME),
     ],
 )
-def test_when_it_was_said_is_as_stated_unless_that_is_no_time_or_still_to_come(
+def test_the_stated_time_of_a_text_is_used_unless_it_is_invalid_or_in_the_future(
     stated: str, said: str
 ) -> None:
     assert parts.said_at(stated, CAME) == said
