@@ -29,11 +29,13 @@ MAY = {
 }
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_the_package_has_no_circular_imports() -> None:
     assert circles(imports_in(PLUGIN)) == []
 
 
-def test_a_late_import_and_one_for_type_checkers_close_a_circle(tmp_path: Path) -> None:
+def test_imports_in_functions_and_for_type_checkers_count_as_circular_imports(
+    tmp_path: Path,
+) -> None:
     package = tmp_path / "p"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -45,7 +47,7 @@ def test_a_late_import_and_one_for_type_checkers_close_a_circle(tmp_path: Path) 
     assert circles(imports_in(tmp_path)) == [["p.a", "p.b", "p.c"]]
 
 
-def test_no_test_waits_for_a_time_or_draws_by_chance() -> None:
+def test_no_test_sleeps_or_uses_unseeded_random_values() -> None:
     found: dict[str, list[str]] = {}
     for folder, folders, names in os.walk(TESTS):
         folders[:] = [name for name in folders if name not in ("node_modules", "__pycache__")]
@@ -58,7 +60,7 @@ def test_no_test_waits_for_a_time_or_draws_by_chance() -> None:
     assert profile is not None and profile.derandomize and profile.deadline is None
 
 
-def test_a_wait_a_draw_and_a_generator_without_a_seed_are_found(tmp_path: Path) -> None:
+def test_sleeps_and_unseeded_random_calls_in_a_test_file_are_detected(tmp_path: Path) -> None:
     path = tmp_path / "test_it.py"
     path.write_text(
         "time.sleep(1)\nrandom.choice(x)\nrandom.Random()\nrandom.Random(3)\n'time.sleep(1)'\n"
@@ -165,7 +167,7 @@ PORTED = frozenset(
 )
 
 
-def test_what_only_posix_has_is_used_where_the_other_way_is_beside_it() -> None:
+def test_posix_only_features_are_used_only_in_modules_with_a_windows_alternative() -> None:
     package = PLUGIN / "memory_fabric"
     found = {
         path.relative_to(package).as_posix()

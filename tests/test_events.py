@@ -68,7 +68,7 @@ def assert_readers_agree(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
-def test_both_readers_agree_on_every_recorded_event(path: Path) -> None:
+def test_the_event_reader_agrees_with_the_specification_on_every_recorded_event(path: Path) -> None:
     assert_readers_agree(path.read_bytes())
 
 
@@ -90,7 +90,7 @@ def test_any_bytes_are_an_event_for_both_readers_or_for_none(data: bytes) -> Non
         events_spec.read_event(data)
 
 
-def test_every_handled_event_has_a_recording_and_no_other_has_a_model() -> None:
+def test_every_handled_event_has_a_recording_and_only_handled_events_have_a_model() -> None:
     recorded = {json.loads(p.read_bytes())["hook_event_name"] for p in RECORDED}
     assert set(events_spec.MODELS) <= set(HANDLERS) <= recorded
 
@@ -113,17 +113,17 @@ def test_every_handled_event_has_a_recording_and_no_other_has_a_model() -> None:
     ],
     ids=lambda d: repr(d[:24]),
 )
-def test_what_is_no_event_raises_bad_input(data: bytes) -> None:
+def test_input_that_is_not_an_event_raises_bad_input(data: bytes) -> None:
     with pytest.raises(BadInput):
         parse_event(data)
 
 
-def test_a_byte_order_mark_and_broken_bytes_are_tolerated() -> None:
+def test_a_byte_order_mark_and_invalid_utf_8_are_tolerated_in_an_event() -> None:
     event = parse_event(b'\xef\xbb\xbf{"hook_event_name": "UserPromptSubmit", "prompt": "a\xffb"}')
     assert events.prompt(event) == "a�b"
 
 
-def test_half_characters_from_escapes_are_replaced_everywhere() -> None:
+def test_lone_surrogates_in_the_keys_and_values_of_an_event_are_replaced() -> None:
     data = (
         rb'{"hook_event_name": "PreToolUse", "tool_input": {"\ud800": ["x\uDFFF", "\ud83d\ude00"]}}'
     )
@@ -131,7 +131,7 @@ def test_half_characters_from_escapes_are_replaced_everywhere() -> None:
     assert events.tool_input(event) == {"?": ["x?", "😀"]}
 
 
-def test_a_prompt_is_read_up_to_its_limit() -> None:
+def test_a_long_prompt_is_truncated_to_the_maximum_length() -> None:
     event = of("UserPromptSubmit", prompt="é" * 100_000)
     assert len(events.prompt(event)) == events.MAX_PROMPT_CHARS
 
@@ -150,17 +150,19 @@ def test_a_prompt_is_read_up_to_its_limit() -> None:
         ("use /compact", False),
     ],
 )
-def test_a_typed_command_is_a_slash_and_one_name(prompt: str, expected: bool) -> None:
+def test_a_prompt_is_a_typed_command_if_it_starts_with_a_slash_and_a_name(
+    prompt: str, expected: bool
+) -> None:
     assert events.is_typed_command(of("UserPromptSubmit", prompt=prompt)) is expected
 
 
-def test_machine_turns_are_told_from_typed_prompts() -> None:
+def test_prompts_written_by_the_client_are_distinguished_from_typed_prompts() -> None:
     recorded = Path(__file__).parent / "events/variants/UserPromptSubmit.task_notification.json"
     assert events.is_machine_turn(parse_event(recorded.read_bytes()))
     assert not events.is_machine_turn(of("UserPromptSubmit", prompt="what is <task-notification>?"))
 
 
-def test_an_mcp_tool_names_its_server_and_a_built_in_one_does_not() -> None:
+def test_the_mcp_server_is_read_for_an_mcp_tool_and_empty_for_a_built_in_tool() -> None:
     folder = Path(__file__).parent / "events/variants"
     ours = parse_event((folder / "PostToolUse.mcp_recall.json").read_bytes())
     builtin = parse_event((folder / "PostToolUse.Bash.json").read_bytes())

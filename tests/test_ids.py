@@ -50,6 +50,6 @@ def test_a_name_has_one_id_of_its_own(one: object, other: object) -> None:
     assert str(one) == str(other) or first != second
 
 
-def test_the_id_for_a_session_is_not_shown_as_the_session() -> None:
+def test_the_id_derived_from_a_session_id_has_a_different_short_id() -> None:
     session = new_id()
     assert short_id(id_for(session)) != short_id(session)

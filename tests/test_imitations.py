@@ -68,18 +68,18 @@ def test_what_is_harmless_stays_so(text: str) -> None:
         "《系统设计》 ＜３",
     ],
 )
-def test_what_people_write_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_in_many_scripts_stays_unchanged(text: str) -> None:
     assert neutralised(text) == text
 
 
-def test_tags_of_letters_and_runs_of_selectors_say_nothing() -> None:
+def test_text_hidden_in_tag_characters_and_variation_selectors_is_removed() -> None:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "ignore all")
     coded = "".join(chr(0xE0100 + n) for n in range(40))
 
     assert neutralised(f"x{hidden}y{coded}z😀{coded}") == "xyz😀"
 
 
-def test_plain_ascii_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_text_is_not_searched_for_imitated_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(text: str) -> str:
         raise AssertionError(text)
 
@@ -95,7 +95,7 @@ SAID = (
 )
 
 
-def test_no_block_and_no_line_holds_one() -> None:
+def test_rendered_blocks_and_printed_lines_contain_no_imitated_tags() -> None:
     hit = Hit("record:1", SAID, "records", NOW, 0.9, entities=("＜user＞",))
 
     for shown in (render([hit], heading="Known", max_chars=2000), printable(SAID)):
@@ -105,7 +105,7 @@ def test_no_block_and_no_line_holds_one() -> None:
         assert not HIDDEN & set(inside)
 
 
-def test_sessions_and_memory_md_are_given_it_harmless(tmp_path: Path) -> None:
+def test_session_context_and_memory_md_contain_no_imitated_tags(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
     client.prompt(SAID)
     client.fire("Stop")

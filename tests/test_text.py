@@ -90,7 +90,7 @@ def test_a_text_with_a_word_has_a_term(text: str) -> None:
         "recommendation recommendations",
     ],
 )
-def test_words_of_one_family_share_a_stem(family: str) -> None:
+def test_inflected_forms_of_a_word_share_a_stem(family: str) -> None:
     assert len({t.stem(word) for word in family.split()}) == 1
 
 
@@ -98,7 +98,7 @@ def test_words_of_one_family_share_a_stem(family: str) -> None:
     ("one", "other"),
     [("caching", "cat"), ("process", "proceed"), ("redis", "red"), ("pass", "pas"), ("bus", "bu")],
 )
-def test_words_of_different_families_do_not(one: str, other: str) -> None:
+def test_unrelated_words_have_different_stems(one: str, other: str) -> None:
     assert t.stem(one) != t.stem(other)
 
 
@@ -112,7 +112,7 @@ def test_a_stem_is_no_longer_than_its_word_and_never_empty(word: str) -> None:
 @pytest.mark.parametrize(
     "names", ["cursor-pagination cursor_pagination CursorPagination Cursor-Pagination".split()]
 )
-def test_variants_of_a_name_share_a_key(names: list[str]) -> None:
+def test_spelling_variants_of_a_name_share_a_key(names: list[str]) -> None:
     assert {t.name_key(name) for name in [*names, "cursor pagination"]} == {"cursorpagination"}
 
 
@@ -130,7 +130,7 @@ def test_a_cut_text_fits_and_begins_as_the_whole(text: str, max_chars: int) -> N
         assert text.startswith(found.removesuffix("…"))
 
 
-def test_a_text_is_cut_at_a_word() -> None:
+def test_a_long_text_is_cut_at_a_word_boundary() -> None:
     assert t.cut("one two three four", 11) == "one two…"
     assert t.cut("short", 10) == "short"
 
@@ -153,7 +153,7 @@ def test_one_line_is_one_line(text: str) -> None:
         ("<memory>x</memory>", "<memory>x</memory>"),
     ],
 )
-def test_our_own_blocks_and_reminders_are_no_part_of_what_was_said(text: str, rest: str) -> None:
+def test_injected_blocks_and_system_reminders_are_removed_from_a_text(text: str, rest: str) -> None:
     assert t.without_injected(text) == rest
 
 
@@ -188,7 +188,7 @@ def test_what_the_index_gets_beside_a_text_is_short_and_spaced(text: str) -> Non
     assert len(extra) <= 3 * len(text) + 1
 
 
-def test_the_index_gets_parts_of_camel_case_and_pairs_of_characters() -> None:
+def test_extra_index_terms_are_camel_case_parts_and_pairs_of_cjk_characters() -> None:
     assert t.index_extra("HTTPServer2Go") == "http server2 go"
     assert t.index_extra("我们用数据库") == "我们 们用 用数 数据 据库"
     assert t.index_extra("한국어") == "한국 국어"
@@ -196,7 +196,7 @@ def test_the_index_gets_parts_of_camel_case_and_pairs_of_characters() -> None:
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines")])
-def test_a_number_is_told_with_its_word_in_the_right_form(number: int, told: str) -> None:
+def test_a_count_is_followed_by_its_noun_in_the_singular_or_plural(number: int, told: str) -> None:
     assert t.many(number, "line") == told
 
 
@@ -204,9 +204,11 @@ def test_a_number_is_told_with_its_word_in_the_right_form(number: int, told: str
     ("parts", "told"),
     [("", ""), ("a", "a"), ("abc", "a, b, c"), ("abcd", "a, b, c and 1 more")],
 )
-def test_a_long_list_names_the_first_items_and_counts_the_rest(parts: str, told: str) -> None:
+def test_a_long_list_shows_the_first_items_and_the_number_of_further_items(
+    parts: str, told: str
+) -> None:
     assert t.first_of(iter(parts), 3) == told
 
 
-def test_a_list_may_be_joined_by_something_else() -> None:
+def test_list_items_can_be_joined_by_a_given_separator() -> None:
     assert t.first_of(["a", "b", "c"], 2, "; ") == "a; b and 1 more"

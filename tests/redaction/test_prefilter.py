@@ -28,7 +28,7 @@ STEP = 1 if IS_THOROUGH else 7
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
+def test_the_prefilter_flags_every_text_that_redaction_changes(half: str) -> None:
     # Many of each: what one key in thousands looks like would otherwise get by.
     samples = redaction.samples(half, 100)[::STEP]
     changed = [sample for sample in samples if redact(sample.text) != sample.text]
@@ -42,7 +42,7 @@ def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_an_object_is_left_as_redaction_leaves_it(half: str) -> None:
+def test_redacting_an_object_with_the_prefilter_gives_the_same_result_as_without(half: str) -> None:
     for sample in redaction.samples(half, 1)[::STEP]:
         payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
         same = redacted_object(payload) == redacted_object(payload, redact)
@@ -64,7 +64,7 @@ def test_texts_about_secrets_are_shown_redacted(parts: list[str]) -> None:
     assert without_secrets(text) == redact(text)
 
 
-def test_ordinary_memories_are_waved_through() -> None:
+def test_the_prefilter_does_not_flag_ordinary_memories() -> None:
     chance = random.Random(1)
     names = ["PostgreSQL", "cursor-based pagination", "Redis 7", "list_endpoints", "CI"]
     for _ in range(50):
@@ -87,13 +87,13 @@ def _joined_parts(chance: random.Random) -> str:
     return chance.choice("-_./:").join(words) + chance.choice(("", "", "-", "_", ",", "."))
 
 
-def test_names_with_long_numbers_are_waved_through() -> None:
+def test_the_prefilter_does_not_flag_names_with_long_numbers() -> None:
     for number in range(10**12, 10**12 + 50):
         assert not may_hold_secret(f"billing-worker-{number}")
         assert not may_hold_secret(f"See billing-worker-{number}, which is green.")
 
 
-def test_of_names_redaction_changes_none_that_is_waved_through() -> None:
+def test_the_prefilter_flags_every_name_that_redaction_changes() -> None:
     chance = random.Random(3)
     names = [_joined_parts(chance) for _ in range(4000)]
     changed = [name for name in names if redact(name) != name]
@@ -137,14 +137,14 @@ def ordinary_prompts(count: int) -> list[str]:
     return made
 
 
-def test_few_ordinary_prompts_load_the_rules_and_none_is_changed() -> None:
+def test_the_prefilter_flags_few_ordinary_prompts_and_redaction_changes_none() -> None:
     prompts = ordinary_prompts(200)
 
     assert [text for text in prompts if redact(text) != text] == []
     assert sum(map(may_hold_secret, prompts)) <= 30
 
 
-def test_the_ids_of_turns_never_load_the_rules() -> None:
+def test_the_prefilter_does_not_flag_the_ids_of_turns() -> None:
     uuid = "4acdb746-a39b-4d13-9b2f-6462bd60b935"
     for text in (uuid, f"msg_{uuid}", f"{uuid}:5432", f"{uuid}:0"):
         assert not may_hold_secret(text) and redact(text) == text

@@ -62,7 +62,7 @@ SHAPES = sorted(made_secrets())
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("around", ["{}", "the key is {}.", '"{}"', "a={}&b", "({})\n", "x {}"])
-def test_a_credential_is_found_wherever_it_stands(shape: str, around: str) -> None:
+def test_a_credential_is_redacted_in_any_surrounding_text(shape: str, around: str) -> None:
     secret = made_secrets()[shape]
     found = redact(around.format(secret))
     assert secret not in found
@@ -71,7 +71,7 @@ def test_a_credential_is_found_wherever_it_stands(shape: str, around: str) -> No
 
 
 @pytest.mark.parametrize("value", ["EGL6N--LK-ADwsvvolEh", "ABCDEF-ghijkl-mnopqr"])
-def test_a_value_with_hyphens_is_found_however_few_digits_it_has(value: str) -> None:
+def test_a_token_with_hyphens_and_few_digits_is_redacted(value: str) -> None:
     secret = "gl" + "pat-" + value
     assert redact(f"x {secret}") == "x [redacted: token]"
 
@@ -101,7 +101,7 @@ def test_a_value_with_hyphens_is_found_however_few_digits_it_has(value: str) -> 
         "cookie: sid={}",
     ],
 )
-def test_a_secret_is_known_by_its_name(template: str) -> None:
+def test_a_value_is_redacted_because_of_the_name_or_syntax_before_it(template: str) -> None:
     secret = random_text(32)
     found = redact(f"Note: {template.format(secret)} and more.")
     assert secret not in found
@@ -111,11 +111,11 @@ def test_a_secret_is_known_by_its_name(template: str) -> None:
 @pytest.mark.parametrize(
     "text", ["password=hunter42", "password: opensesame", "pwd = letmein!", "secret=correcthorse"]
 )
-def test_a_weak_password_is_a_secret_all_the_same(text: str) -> None:
+def test_a_weak_password_is_redacted(text: str) -> None:
     assert redact(text).endswith("[redacted: secret]")
 
 
-def test_a_password_with_an_at_sign_leaves_nothing() -> None:
+def test_a_url_password_that_contains_an_at_sign_is_redacted_completely() -> None:
     assert redact("mysql://ann:p4ss@word@db/x") == "mysql://ann:[redacted: password]@db/x"
 
 
@@ -168,12 +168,12 @@ def test_a_password_with_an_at_sign_leaves_nothing() -> None:
         "def f(x: int) -> list[str]: ...",
     ],
 )
-def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
+def test_text_without_a_secret_is_returned_unchanged(text: str) -> None:
     text = text.replace("{random}", random_text(40))
     assert redact(text) == text
 
 
-def test_a_password_of_one_digit_leaves_and_a_name_in_camel_case_stays() -> None:
+def test_a_password_with_one_digit_is_redacted_but_a_camel_case_name_is_not() -> None:
     secret = "cZ" + "9LOHjgaOGpNrjbTXSX"
 
     assert redact(f"use {secret} as the password") == "use [redacted: secret] as the password"
@@ -198,7 +198,7 @@ def test_a_password_of_one_digit_leaves_and_a_name_in_camel_case_stays() -> None
         ("use {} as the password", "use [redacted: secret] as the password"),
     ],
 )
-def test_only_the_secret_leaves_and_what_stands_around_it_stays(
+def test_only_the_secret_is_redacted_and_the_surrounding_text_stays_unchanged(
     text: str, kept: str | None
 ) -> None:
     secret = random_text(20)
@@ -209,18 +209,18 @@ def test_only_the_secret_leaves_and_what_stands_around_it_stays(
         assert found == kept.replace("{}", secret)
 
 
-def test_the_secret_half_of_a_pair_of_keys_leaves_with_its_id() -> None:
+def test_an_aws_secret_key_is_redacted_if_it_follows_its_key_id() -> None:
     half = random_text(40, ALNUM + "+/")
     assert half not in redact(f"{made_secrets()['aws id']} {half}")
 
 
-def test_uuids_and_hashes_stay_under_any_name_but_that_of_a_secret() -> None:
+def test_uuids_and_hashes_are_redacted_only_if_they_are_labelled_as_secrets() -> None:
     for value in (COMMIT_UUID, COMMIT_UUID.replace("-", ""), chance.randbytes(20).hex()):
         assert redact(f"commit: {value}") == f"commit: {value}"
         assert value not in redact(f"token: {value}")
 
 
-def test_private_keys_leave_whole_also_when_their_end_is_missing() -> None:
+def test_private_keys_are_redacted_completely_even_if_the_end_line_is_missing() -> None:
     body = base64.b64encode(chance.randbytes(96)).decode()
     begin, end = ("-" * 5 + f"{word} RSA PRIVATE KEY" + "-" * 5 for word in ("BEGIN", "END"))
     assert redact(f"a\n{begin}\n{body}\n{end}\nb") == "a\n[redacted: private key]\nb"
@@ -240,11 +240,11 @@ def test_private_keys_leave_whole_also_when_their_end_is_missing() -> None:
         ("vector<int> a", "vector<int> a"),
     ],
 )
-def test_what_the_user_marks_as_private_is_not_kept(text: str, rest: str) -> None:
+def test_text_inside_private_tags_is_redacted(text: str, rest: str) -> None:
     assert redact(text) == rest
 
 
-def test_objects_are_redacted_throughout_and_by_their_keys() -> None:
+def test_objects_are_redacted_recursively_and_by_their_keys() -> None:
     secret = random_text(24)
     value = {
         "password": secret,
@@ -389,7 +389,9 @@ def timed() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
-def test_no_text_takes_long(timed: subprocess.Popen[str], adversary: str) -> None:
+def test_processing_a_long_adversarial_text_stays_within_the_time_limit(
+    timed: subprocess.Popen[str], adversary: str
+) -> None:
     """Seconds of the processor do for a long text; for a quadratic one minutes would not."""
     size, limit_s = (1 << 18, 10) if IS_THOROUGH else (1 << 15, 2)
     assert timed.stdin and timed.stdout
@@ -409,7 +411,7 @@ def test_no_text_takes_long(timed: subprocess.Popen[str], adversary: str) -> Non
         (["--now", "a  b", ""], ["--now", "a  b", ""]),
     ],
 )
-def test_a_list_of_words_is_redacted_as_the_line_that_they_make(
+def test_a_list_of_arguments_is_redacted_like_the_joined_command_line(
     words: list[str], kept: list[str]
 ) -> None:
     secret = "swo" + "rdfish7"
@@ -431,5 +433,5 @@ def test_a_list_of_words_is_redacted_as_the_line_that_they_make(
         ("The password lies in the vault", False),
     ],
 )
-def test_a_text_that_is_nothing_but_a_secret_is_known(text: str, is_empty: bool) -> None:
+def test_a_text_that_contains_nothing_but_a_secret_is_recognised(text: str, is_empty: bool) -> None:
     assert says_only_secrets(text.replace("{}", "a8" + "Kd93jfQ2x")) is is_empty

@@ -78,7 +78,7 @@ def forms(lines: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [*TOLD, *STATED])
-def test_a_secret_leaves_in_any_wording(kind: str) -> None:
+def test_a_password_is_redacted_in_every_language_and_file_format(kind: str) -> None:
     for form in forms({**TOLD, **STATED}[kind]):
         for secret in PASSWORDS:
             text = form.replace("{}", secret)
@@ -87,12 +87,12 @@ def test_a_secret_leaves_in_any_wording(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", HARMLESS)
-def test_what_only_resembles_a_secret_stays(kind: str) -> None:
+def test_text_that_only_resembles_a_secret_stays_unchanged(kind: str) -> None:
     for text in HARMLESS[kind].split("\n"):
         assert redact(text) == text
 
 
-def test_a_key_without_its_end_takes_no_text_with_it() -> None:
+def test_redacting_a_private_key_without_an_end_line_keeps_the_text_below() -> None:
     begin = "-" * 5 + "BEGIN RSA PRIVATE KEY" + "-" * 5
     body = "\n".join([(KEY * 3)[:64]] * 3)
     kept = "Afterwards restart the scheduler.\nThen call Ann, please."
@@ -127,12 +127,12 @@ for value in {ADVERSARIES!r}:
 """
 
 
-def test_no_text_of_these_forms_takes_long() -> None:
+def test_redacting_a_long_adversarial_text_stays_within_the_time_limit() -> None:
     subprocess.run([sys.executable, "-I", "-c", TIMED], check=True, timeout=280)
 
 
 @pytest.mark.timeout(20)
-def test_a_row_of_sql_without_an_end_is_given_up_at_once() -> None:
+def test_an_unterminated_sql_row_is_abandoned_without_backtracking() -> None:
     """With two ways to divide the row's text, this would take more than a lifetime."""
     text = "INSERT INTO users (name, password) VALUES (now" + "a" * 200 + "(), 'x')"
 

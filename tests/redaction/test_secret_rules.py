@@ -85,7 +85,7 @@ def telling(expression: str, chance: random.Random) -> list[str]:
 
 
 @pytest.mark.parametrize("place", range(0, len(ISSUED), 16))
-def test_what_an_issuer_gives_out_leaves_and_the_look_opens_for_it(place: int) -> None:
+def test_keys_of_known_issuers_are_flagged_by_the_prefilter_and_redacted(place: int) -> None:
     chance = random.Random(place)
     for rule in ISSUED[place : place + 16]:
         texts = telling(rule.source, chance)
@@ -100,7 +100,7 @@ def test_what_an_issuer_gives_out_leaves_and_the_look_opens_for_it(place: int) -
 
 
 @pytest.mark.parametrize("place", range(0, len(SHAPES), 16))
-def test_the_look_opens_for_every_shape_that_is_taken_out(place: int) -> None:
+def test_the_prefilter_flags_exactly_the_secret_shapes_that_are_redacted(place: int) -> None:
     chance = random.Random(place)
     for rule in SHAPES[place : place + 16]:
         for text in telling(rule.expression, chance):
@@ -110,7 +110,7 @@ def test_the_look_opens_for_every_shape_that_is_taken_out(place: int) -> None:
 
 
 @pytest.mark.parametrize("link", ["={}", ": '{}'", " = {}", "_API_KEY={}", ' => "{}"'])
-def test_a_value_beside_the_name_of_its_issuer_leaves(link: str) -> None:
+def test_a_key_next_to_the_name_of_its_issuer_is_redacted(link: str) -> None:
     chance = random.Random(link)
     for rule in BESIDE:
         for secret in telling(rule.source, chance):
@@ -122,7 +122,7 @@ def test_a_value_beside_the_name_of_its_issuer_leaves(link: str) -> None:
                 assert secret not in redact(text), text
 
 
-def test_each_program_is_asked_for_by_the_look() -> None:
+def test_the_prefilter_flags_passwords_in_the_arguments_of_known_programs() -> None:
     chance = random.Random(7)
     for rule in table("commands").rules:
         programs, lead = rule.keywords, rule.source
@@ -156,6 +156,6 @@ for rule in (*table("public beside").rules, *table("beside").rules):
 '''
 
 
-def test_no_rule_takes_long_on_any_text_of_its_own_pieces() -> None:
+def test_every_rule_is_fast_on_long_texts_of_repeated_partial_matches() -> None:
     """32 or 64 KB of the beginnings of a rule's own matches: seconds for each rule."""
     subprocess.run([sys.executable, "-c", TIMED], check=True, timeout=280)

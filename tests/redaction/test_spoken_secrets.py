@@ -21,31 +21,31 @@ def left(templates: list[str], values: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_a_sentence_that_states_a_password_loses_it(language: str) -> None:
+def test_a_password_stated_in_a_sentence_is_redacted(language: str) -> None:
     assert left(SENTENCES[language], PASSWORDS) == []
 
 
-def test_a_sentence_that_states_a_key_loses_it() -> None:
+def test_a_key_stated_in_a_sentence_is_redacted() -> None:
     assert left(OF_KEYS, KEYS) == []
 
 
-def test_a_pin_is_digits_where_its_name_stands_before_them() -> None:
+def test_digits_after_a_word_for_pin_or_passcode_are_redacted() -> None:
     assert left(OF_PINS, PINS) == []
 
 
-def test_what_programs_and_files_are_given_leaves() -> None:
+def test_passwords_in_commands_and_configuration_files_are_redacted() -> None:
     assert left(WRITTEN, [PASSWORDS[2], "xK9" + "fQ2mZ7pL4vB8nR3tYw"]) == []
 
 
-def test_cells_and_lines_below_a_name_leave() -> None:
+def test_passwords_in_table_cells_and_below_a_label_are_redacted() -> None:
     assert left([text.replace("~", "\n") for text in TABLES], PASSWORDS[:3]) == []
 
 
-def test_what_only_speaks_of_secrets_stays_byte_for_byte() -> None:
+def test_text_that_only_mentions_secrets_stays_unchanged() -> None:
     assert [text for text in HARMLESS if redact(text) != text] == []
 
 
-def test_public_keys_colours_references_and_stand_ins_stay() -> None:
+def test_public_keys_colours_type_names_and_placeholders_are_not_redacted() -> None:
     random = "xK9" + "fQ2mZ7pL4vB8nR3tYwA1sD5gH6jK0" * 2
     for text in (
         f"public key: {random}",
@@ -59,7 +59,7 @@ def test_public_keys_colours_references_and_stand_ins_stay() -> None:
         assert redact(text) == text
 
 
-def test_passphrases_and_the_words_of_a_wallet_leave_and_prose_stays() -> None:
+def test_passphrases_and_wallet_seed_words_are_redacted_but_prose_is_not() -> None:
     words = "hazard garden spider crystal abandon river turtle hollow panther shadow salmon falcon"
     listed = "\n".join(f"{i}. {word}" for i, word in enumerate(words.split(), 1))
     for text in (f"MNEMONIC={words}", f"my mnemonic is {words}", f"seed words: {words}",
@@ -72,7 +72,7 @@ def test_passphrases_and_the_words_of_a_wallet_leave_and_prose_stays() -> None:
 
 
 @pytest.mark.parametrize("start", ["", "> ", "    ", '"'])
-def test_the_tail_of_a_private_key_leaves_without_its_head(start: str) -> None:
+def test_the_end_of_a_private_key_is_redacted_even_without_its_beginning(start: str) -> None:
     rows = ["Qm9" + "yZ1x7Kp" * 8 + "a+/4", "vT3" + "nL0wQ" * 6 + "A=="]
     text = "\n".join(start + row for row in (*rows, "-" * 5 + "END RSA PRIVATE KEY" + "-" * 5))
 
@@ -88,7 +88,7 @@ def test_the_tail_of_a_private_key_leaves_without_its_head(start: str) -> None:
         "curl password is admin {0} admin creds",
     ],
 )
-def test_the_mark_of_a_value_ends_the_search_for_it(text: str) -> None:
+def test_redacting_a_text_with_redaction_markers_again_changes_nothing(text: str) -> None:
     once = redact(text.format("hun" + "ter42"))
 
     assert "[redacted: " in once
