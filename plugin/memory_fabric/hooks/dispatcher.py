@@ -290,8 +290,7 @@ def finish(outcome: Outcome, *, delivered: bool) -> None:
     """Run the tasks that follow the reply; also close the memory unless the user is waiting."""
     tasks = outcome.receipts if delivered else ()
     # Closing a database merges its write-ahead log, which is too slow while the user waits. A
-    # hurried hook skips this: the end of its process releases the files too, and Stop closes the
-    # databases.
+    # hurried hook skips this: its process ends and releases the files, and Stop closes databases.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

@@ -38,8 +38,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # First decide whether earlier prompts are trusted: after an undo, this might restore a
-            # record.
+            # Judge the trust of earlier prompts first: after an undo, this might restore a record.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
