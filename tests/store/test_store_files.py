@@ -130,8 +130,29 @@ def test_a_replaced_file_keeps_its_mode_and_remains_a_link(tmp_path: Path) -> No
 def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("theirs")
-    assert not files.write_atomic(str(path), b"ours", still=lambda: False)
+    assert not files.write_atomic(str(path), b"ours", still=lambda _: False)
     assert path.read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot exchange two files")
+@pytest.mark.parametrize("later", [(), (b"theirs too",)])
+def test_a_version_written_between_check_and_replacement_is_put_back(
+    tmp_path: Path, later: tuple[bytes, ...]
+) -> None:
+    path, beside = tmp_path / "x", tmp_path / "theirs"
+    path.write_bytes(b"before")
+    versions = [b"theirs", *later]
+
+    def is_still(checked: str) -> bool:
+        same = Path(checked).read_bytes() == b"before"
+        if versions:
+            beside.write_bytes(versions.pop(0))
+            os.replace(beside, path)
+        return same
+
+    assert not files.write_atomic(str(path), b"ours", still=is_still)
+    assert path.read_bytes() == (b"theirs", *later)[-1]
     assert os.listdir(tmp_path) == ["x"]
 
 
@@ -166,7 +187,7 @@ def test_a_failed_replacement_keeps_the_old_file_and_leaves_no_temporary_file(
     path = tmp_path / "x"
     path.write_text("old")
 
-    def fails() -> bool:
+    def fails(_: str) -> bool:
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):

@@ -126,6 +126,22 @@ def test_review_items_are_decided_with_single_keys_and_each_decision_is_announce
     assert count(page) == 6
 
 
+def test_a_dialog_opened_again_right_after_closing_keeps_its_fields(page: Page) -> None:
+    focus(page, waits.STALE)
+    page.keyboard.press("e")
+    expect(page.get_by_label("What", exact=True)).to_be_focused()
+
+    has_fields = page.evaluate("""() => new Promise((resolve) => {
+        const dialog = document.getElementById("act");
+        dialog.addEventListener("close", () => resolve(Boolean(dialog.querySelector("textarea"))));
+        dialog.close();
+        const pressed = new KeyboardEvent("keydown", { key: "e", bubbles: true, cancelable: true });
+        document.activeElement.dispatchEvent(pressed);
+    })""")
+
+    assert has_fields
+
+
 def test_the_key_e_edits_the_focused_item_but_keys_typed_in_a_field_do_nothing_else(
     page: Page, shell: Shell
 ) -> None:

@@ -184,8 +184,8 @@ def write_file(target: str, content: bytes | Iterable[bytes], force: bool) -> No
         raise BadInput("FILE", text, remedy="Name another file, or - for standard output.")
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
         raise BadInput("FILE", f"The folder of {target} does not exist.")
-    is_free = None if force else lambda: not os.path.lexists(target)
-    if (is_free and not is_free()) or not files.write_atomic(target, content, still=is_free):
+    is_free = None if force else lambda path: not os.path.lexists(path)
+    if (is_free and not is_free(target)) or not files.write_atomic(target, content, still=is_free):
         text = f"{target} exists; nothing was written."
         raise BadInput("--force", text, remedy="Use --force to replace it.")
 

@@ -234,7 +234,7 @@ def apply(home: str, change: Change) -> None:
                 _note(home, path, noted, keeps=True)
             os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
             if not files.write_atomic(
-                path, change.after, still=lambda: _bytes_of(path) == change.before
+                path, change.after, still=lambda path: _bytes_of(path) == change.before
             ):
                 raise changed
     if mark is None or change.restores or change.after is None:

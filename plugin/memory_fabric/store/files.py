@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from _thread import _local
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,6 +30,8 @@ BINARY = getattr(os, "O_BINARY", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
 # Retries on Windows, which cannot replace a file that another process (a virus scanner) has open.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
+# Arguments of renameat2 on Linux: paths are relative to the current folder; exchange two files.
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # Constants of the `stat` module, copied because importing it takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
 # Size limits for reading: files written by people, and files to which this package appends.
@@ -292,11 +295,11 @@ def pretty_json(value: Mapping[str, Any]) -> bytes:
 
 
 def write_atomic(
-    path: str, data: Content, *, still: Callable[[], bool] | None = None, durable: bool = True
+    path: str, data: Content, *, still: Callable[[str], bool] | None = None, durable: bool = True
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
     link to a regular file of the same user is followed, because users link their settings. Large
-    content may be passed as an iterable. If `still` returns False just before the replacement,
+    content may be passed as an iterable. If `still` returns False for the file to be replaced,
     nothing is changed. If not `durable`, a power failure may undo it. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
@@ -313,7 +316,17 @@ def write_atomic(
                 os.fsync(handle)
         finally:
             os.close(handle)
-        if still is None or still():
+        if still is None or still(target):
+            ours = stamp(beside)
+            if still is not None and _swap(beside, target):
+                is_replaced = still(beside)
+                if not is_replaced:
+                    # Another program replaced the file after the check: put its version back.
+                    _swap(beside, target)
+                    if stamp(beside) != ours:  # it replaced ours, too: its newer version counts
+                        _swap(beside, target)
+                remove(beside)
+                return is_replaced
             _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
             return True
     except BaseException:
@@ -336,6 +349,20 @@ def sync_folder(folder: str) -> None:
     """Sync a folder's entries, so that a power failure cannot lose a new file's name."""
     if os.name == "posix":  # Windows cannot open folders to sync them
         sync(folder, os.O_RDONLY)
+
+
+def _swap(one: str, other: str) -> bool:
+    """Exchange two files in one step; return False if one is missing, or on other systems."""
+    if sys.platform != "linux":
+        return False
+    try:
+        import ctypes  # imported late: few writes need it
+
+        rename = ctypes.CDLL(None).renameat2
+    except (ImportError, AttributeError):
+        return False
+    here = (AT_FDCWD, os.fsencode(one))
+    return bool(rename(*here, AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
 
 
 def _replace(beside: str, target: str, tries: int) -> None:

@@ -232,7 +232,7 @@ class Mirror:
 
     def _written(self, content: bytes, state: State) -> Signature:
         """Replace the file; return its signature, None if it changed before, UNSEEN if after."""
-        still = lambda: signature_of(self.path) == state.signature  # noqa: E731
+        still = lambda path: signature_of(path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
         written = signature_of(self.path)

@@ -228,7 +228,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")
 
-    def is_still() -> bool:
+    def is_still(path: str) -> bool:
         """Return True if the file still contains `before` and is not replaced during the check."""
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp

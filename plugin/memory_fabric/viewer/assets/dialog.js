@@ -16,7 +16,8 @@ function makeDialog() {
   const dialog = el("dialog", { id: "act", "aria-labelledby": "act-title" });
   // Keys of the page do not work behind it.
   dialog.addEventListener("keydown", (event) => event.stopPropagation());
-  dialog.addEventListener("close", () => fill(dialog));
+  // The event comes later than the closing: the dialog may be open again.
+  dialog.addEventListener("close", () => dialog.open || fill(dialog));
   document.body.append(dialog);
   return dialog;
 }
