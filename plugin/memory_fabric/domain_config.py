@@ -81,7 +81,7 @@ def _tables(
 
 
 def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
-    """Return the valid texts in a list; add a complaint for each invalid item."""
+    """Return the valid texts of the list `table[key]`; add a complaint if anything is invalid."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

@@ -186,7 +186,7 @@ def edited(
 
 
 def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Record:
-    """Return the record as a statement of the speaker `by`, with the names in its new text."""
+    """Return the edited record `new` as stated by `by`, with the entities in its new text."""
     words = same_form(new.what)
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)

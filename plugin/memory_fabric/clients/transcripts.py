@@ -65,7 +65,7 @@ def _files_in(root: str, inside: str = "") -> Iterator[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the head of a Claude Code or Qwen Code transcript; both have the same fields."""
+    """Return the session data (`Head`) of a transcript of Claude Code or Qwen Code."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -162,7 +162,7 @@ def _codex_paths(root: str) -> Iterator[str]:
 
 
 def _codex_head(path: str) -> Head | None:
-    """Return a transcript's head; None for a subagent or if it has no folder. Raises OSError."""
+    """Return a session's data; None for a subagent or a session without folder. Raises OSError."""
     for entry in entries(path):
         if entry.get("type") == "session_meta":
             meta = table_in(entry, "payload")
@@ -385,7 +385,7 @@ class Reader:
 
 
 def head_of(form: str, path: str) -> Head | None:
-    """Return the head of a transcript; None if it has no head yet, or if its format is unknown."""
+    """Return a transcript's session data; None if it has none yet, or if its format is unknown."""
     if form not in CLIENTS or not path:
         return None
     try:

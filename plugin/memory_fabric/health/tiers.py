@@ -1,4 +1,4 @@
-"""The three tiers' states (BR-17): healthy, degraded or unavailable, with reason and remedy."""
+"""The states of the three tiers (graph, journal, MEMORY.md), with reasons and remedies (BR-17)."""
 
 import os
 from collections.abc import Iterator
@@ -62,14 +62,14 @@ class Tier(NamedTuple):
     counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # The last time that the graph served a session; for a readable file, the time of this check.
+    # When the tier was last read: the graph, by a session; a readable file, by this check itself.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
 
     @property
     def state(self) -> str:
-        """The tier's state: that of its worst problem."""
+        """Return the tier's state, which is that of its worst problem."""
         states = {finding.state for finding in self.findings}
         return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
 

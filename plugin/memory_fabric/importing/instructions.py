@@ -33,7 +33,7 @@ MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
 # The maximum number of files in one reading, and the minimum size counted for each file.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
-# Each folder with file name endings: all files with such an ending in it are instruction files.
+# Folders of instruction files, and the endings of these files' names.
 FOLDERS = (
     (os.path.join(".cursor", "rules"), (".mdc", ".md")),
     (os.path.join(".claude", "rules"), (".md",)),

@@ -185,7 +185,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Write the operation that starts this run, if missing; its undo removes the run's turns."""
+    """Log the start of this `learn` run, if missing; undoing this entry deletes the run's turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")

@@ -114,7 +114,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # If the text lacks names of the error line, its failure is another one of the same kind.
+    # If the text lacks a name that the error line quotes, it shows another failure of this kind.
     has_names = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0

@@ -179,7 +179,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy contains at least one of any `selective` words; choose the rarest words.
+        # Whichever words are `selective`, a near copy has one of them; so choose the rarest.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):

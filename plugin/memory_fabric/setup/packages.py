@@ -1,4 +1,4 @@
-"""Packages of the command line, installed once in the background; the MCP server needs none.
+"""Packages for the command line, installed once in the background; the MCP server needs none.
 
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
@@ -8,9 +8,9 @@ The marker `.complete` is written after all other files have reached the disk. A
 without the marker is left over from a failed attempt; the next installation deletes it.
 
 The starting process acquires `install.lock` without waiting. The child, pip and uv inherit the
-lock, which is released when the last of them ends; on Windows the child acquires it (TAKES_IT).
+lock, released when the last of them ends. On Windows, the child acquires it (see TAKES_IT).
 
-bin/memory-fabric runs this file as a script by the bare interpreter (`python -I -S packages.py
+bin/memory-fabric runs this file as a script with the bare interpreter (`python -I -S packages.py
 --run`), so modules other than `os` and `sys` are imported late.
 """
 

@@ -138,7 +138,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    # If the note was stored and undone since, this turn is being read for the second time.
+    # If the note was stored and later removed, the turn is being read again: do not store it again.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None

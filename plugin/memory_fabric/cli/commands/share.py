@@ -1,4 +1,4 @@
-"""Command share: share the project's records by git, or report a branch's changes to them."""
+"""Command share: share the project's records through git, or report how a branch changes them."""
 
 import os
 import re

@@ -25,9 +25,9 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 
 def summary_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in the client's summary after a compaction; they may quote any prompt. The
-    next Stop or prompt shows the outcome: the model would receive a reply to this event as raw
-    text.
+    """Store the notes that the client's summary contains after a compaction; a note may quote any
+    prompt of the session. The next Stop or prompt reports the outcome, because a reply to this
+    event would reach the model as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

@@ -40,7 +40,7 @@ class Made(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The shell command of the call; '' if another tool is called."""
+        """Return the shell command of this tool call; '' if the tool is not the shell."""
         return str(self.use.input.get("command", "")) * (self.use.name == matching.SHELL_TOOL)
 
 

@@ -113,7 +113,7 @@ def _open(settings: Settings) -> Memory:
 
 
 READ_BYTES = 1 << 16
-# Number of bytes written at once: a pipe that is ready accepts them (POSIX: at least 512).
+# Bytes per write: on Linux, a pipe that is ready accepts this many without blocking (POSIX: 512).
 PIECE_BYTES = 4096
 
 
@@ -222,7 +222,7 @@ class WorkingFolder:
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """Return True if the folder has a memory. The check costs two calls of stat."""
+        """Return True if the folder has a memory. The check costs two `stat` calls."""
         if not self._folder:
             return False
         stamp = registry_file.registry_stamp(self._settings.home)

@@ -1,4 +1,4 @@
-"""Heads, as rows of `team_heads`: operations on a key that no other operation has replaced.
+"""Heads, stored as rows of `team_heads`: operations on a key that no other operation has replaced.
 
 On each key, this user's proved operations from all machines form one register. The operations of
 each other member form another register, and so do unproved operations under this user's name.
@@ -51,17 +51,17 @@ class Head(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Return True if the head belongs to this user's own register."""
+        """Return True if this user provably made the operation; False for demands to erase."""
         return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
 
     @property
     def is_theirs(self) -> bool:
-        """Return True if the head is another member's statement that was not withdrawn."""
+        """Return True if the operation is another member's statement that was not withdrawn."""
         return self.state == THEIRS and self.value != ""
 
     @property
     def stated(self) -> Any:
-        """Return the head's parsed value; None if the author withdrew the statement."""
+        """Return the operation's parsed value; None if the author withdrew the statement."""
         return json.loads(self.value) if self.value else None
 
     @property

@@ -1,5 +1,5 @@
 """Merging of operations from a shared log into a database, in one transaction. The result does not
-depend on the order in which the operations were read.
+depend on the order in which the operations were read. `heads` defines heads and registers.
 """
 
 import json

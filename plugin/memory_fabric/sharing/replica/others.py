@@ -162,7 +162,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show: `author`'s if there is one, so a copied id displaces no record."""
+    """Return the head to show: `author`'s own, if any, so that a copied id displaces no record."""
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]

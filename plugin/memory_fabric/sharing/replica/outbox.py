@@ -1,5 +1,5 @@
 """Outgoing operations of this user for a shared log: created, listed, acknowledged or refused.
-Functions with a database raise StoreUnavailable and DeadlinePassed.
+Functions with a database raise StoreUnavailable and DeadlinePassed. `wire` defines keys and heads.
 """
 
 import itertools

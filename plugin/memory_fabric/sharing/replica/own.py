@@ -1,5 +1,5 @@
 """This user's own rows, converted to values that may be sent, redacted and without absolute paths;
-and operations from the user's other machines, applied as if the user had stated them here.
+and operations of the user's other machines, applied as if made here. For keys, see `wire.key_of`.
 """
 
 import json
@@ -65,7 +65,7 @@ class Outgoing:
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return the log's key for a row in `team_due`, and the value to send or None."""
+        """Return a due row's key in the shared log, and the value to send; None withdraws it."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):
@@ -144,13 +144,13 @@ def _spellings(folder: str) -> list[str]:
 
 
 def tombstone_of(key: str) -> str:
-    """Return the id of the tombstone for statements under this key."""
+    """Return the id of the tombstone for statements under this key of the shared log."""
     prefix, _, name = key.partition(":")
     return {"e": "entity:", "o": "observation:"}.get(prefix, "") + name
 
 
 def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | None) -> None:
-    """Set the row of an own key to the value of the current head `now`, by a logged operation."""
+    """Update this user's row to its current head, `now`, by an operation that is logged."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
@@ -162,7 +162,9 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return the log's key of a deleted graph row; '' if it exists or its sent key is uncertain."""
+    """Return a deleted graph row's key in the shared log; '' if the row still exists, or if its
+    names contain secrets or paths, because it may then have been sent under another key.
+    """
     names = json.loads(key)
     find, condition = _ROWS[kind]
     is_plain = write.cleaned({"": names})[""] == names and not set("/\\") & set("".join(names))

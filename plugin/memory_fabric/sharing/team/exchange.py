@@ -54,7 +54,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Send and read all operations once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         home = self._memory.settings.home
-        # Complete an erasure that a killed exchange began. Purges by the user are left out.
+        # Complete an erasure that a killed exchange began, but not a purge that the user began.
         if os.path.exists(os.path.join(home, PURGING)):
             from memory_fabric.store.forget import purge  # imported late: rarely needed, and slow
 
@@ -241,7 +241,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
                 record = origin.record
                 if record.source != OTHERS if head.is_own else record.author == author:
                     records.append(record)
-        # Purge the observation only if this member is shown as its only author.
+        # Purge the observation only if its row is attributed to the head's author.
         elif head.kind == wire.OBSERVATION and _rows(
             memory,
             kind,

@@ -107,7 +107,7 @@ def connected(memory: Memory, tie: ties.Tie) -> Iterator[Exchange]:
 
 
 def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
-    """Save the success, and notify the user of results that need attention. Raises OSError."""
+    """Record the exchange's success, and notify the user of important results. Raises OSError."""
     home, name, now_s = memory.settings.home, tie.name, time.time()
     new = {"last_success": ids.timestamp(now_s), "failures": 0, "next_at": 0.0, "ran_at": now_s}
     cleared = dict.fromkeys(("last_error", "remedy", "cause", "since", "told"), "")
@@ -127,7 +127,7 @@ def note_success(memory: Memory, tie: ties.Tie, outcome: ties.Outcome) -> None:
 
 
 def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> None:
-    """Save the failure, and notify the user once of its cause and remedy. Raises OSError."""
+    """Record the exchange's failure; notify the user once, with the remedy. Raises OSError."""
     settings, now_s = memory.settings, time.time()
     home, cause = settings.home, type(error).__name__
     before = ties.state_of(home, tie.key)

@@ -80,8 +80,8 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
 
 
 def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str, int, bool] | None:
-    """Return a session's start, whether its session block was shown, its last compaction's time or
-    '', its number of prompts, and whether one has `min_chars`; None for an unknown session.
+    """Return (start, whether its session block of memories was shown, last compaction's time or '',
+    number of prompts, whether a prompt has at least `min_chars` characters); None if unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "

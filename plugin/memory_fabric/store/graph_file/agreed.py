@@ -1,7 +1,8 @@
 """The last state in which a mirrored file and its database agreed; access to the file's bytes.
 
 Comparing the file and the database with this state shows their later changes. The state is in the
-database; the redacted lines are in a separate file, named after the digest of the mirrored file.
+database. The *agreed lines* (the mirrored file's lines in this state, redacted) are in a separate
+file, named after the digest of the mirrored file.
 """
 
 import hashlib
@@ -24,10 +25,10 @@ UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The file's signature and digest, and the last operation (`seq` and `operation`) in the file.
-    `owed` is True if another program overwrote the file, so that it lacks changes of the database.
-    `base` identifies the file of agreed lines, and `length` is the size of its valid part in bytes.
-    If `length` is 0, the whole file is valid, and the mirrored file must be written as a whole.
+    """The mirrored file's signature, digest and last operation (`seq` and `operation`). `owed` is
+    True if another program overwrote the file, so that it lacks changes of the database. `base`
+    identifies the file of agreed lines, and `length` is the size of its valid part in bytes. If
+    `length` is 0, the whole file is valid, and the mirrored file must be written as a whole.
     """
 
     signature: Signature
@@ -43,7 +44,7 @@ NOTHING = State(None, "")
 
 
 def mark_of(line: bytes) -> bytes:
-    """Return the digest that identifies a line of the file."""
+    """Return the digest that identifies a line of the mirrored file."""
     return hashlib.blake2b(line, digest_size=8).digest()
 
 
@@ -66,7 +67,7 @@ def state_of(db: Database) -> State | None:
 
 
 def is_ahead(db: Database, state: State | None) -> bool:
-    """Return True if the database contains a change that the file lacks."""
+    """Return True if the database contains a change that the mirrored file lacks."""
     if state is not None and state.owed:
         return True
     later = "SELECT 1 FROM operations WHERE seq > ? AND json_extract(provenance, '$.source') <> ?"
@@ -74,7 +75,7 @@ def is_ahead(db: Database, state: State | None) -> bool:
 
 
 def agree(db: Database, home: str, state: State) -> None:
-    """Save the agreed state, and delete the saved lines of former states."""
+    """Save the agreed state, and delete the files with the agreed lines of earlier states."""
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
@@ -102,7 +103,7 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append edits to the file of agreed lines; return the state for `agree`. Raises OSError."""
+    """Append changes to the file of agreed lines; return the new agreed state. Raises OSError."""
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]
@@ -119,7 +120,7 @@ def save_edits(
 
 
 def can_be_edited(home: str, state: State) -> bool:
-    """Return True if edits can be appended to the saved lines: they exist and are not too long."""
+    """Return True if the file of agreed lines is complete, and small enough to append changes."""
     if state.owed or not state.length or not state.signature:
         return False
     most = 4 * state.signature[0] + (1 << 20)
@@ -193,7 +194,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the state's last operation has the same row number in the database."""
+    """Return True if the database has the state's last operation under the same row number."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

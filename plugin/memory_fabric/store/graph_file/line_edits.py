@@ -1,7 +1,7 @@
 """The database's own changes to a mirrored graph, written as edits of single lines of its file.
 
-If changes only add lines, the saved lines are not even read. In unusual cases (another order of
-keys, a line that occurs twice), the whole file is written from the graph instead.
+If changes only add lines, the agreed lines (see `agreed`) are not even read. In unusual cases
+(another order of keys, a line that occurs twice), the whole file is written from the graph instead.
 """
 
 import json
@@ -23,7 +23,7 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# Maps the name of each changed entity, and each changed relation, to True if the file lacks it.
+# Maps each changed entity (by name) and changed relation to True if the mirrored file lacks it.
 Touched = dict[str | Relation, bool]
 
 
@@ -116,14 +116,14 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the names in removed rows, and of relations' ends, which may have no own line."""
+    """Return the entities in removed rows, including relations' ends, which may have no line."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each saved line of an item in canonical form, with the digest of the file's line."""
+    """Yield an item's agreed lines in canonical form, each with the digest of the file's line."""
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
     else:  # compare up to the key after the name

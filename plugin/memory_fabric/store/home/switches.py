@@ -103,7 +103,7 @@ def _tables(home: str, *places: str) -> list[dict[str, Any]]:
 
 
 def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
-    """Turn switches on or off for a project id or EVERYWHERE. Raises OSError, TimeoutError."""
+    """Switch parts of memory on or off in a project or EVERYWHERE. Raises OSError, TimeoutError."""
     path, now = os.path.join(home, SWITCHES), ids.timestamp()
     with files.Locked(path + ".lock"):
         switches = files.read_json(path)

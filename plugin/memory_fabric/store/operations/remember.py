@@ -28,7 +28,7 @@ Link = dict[str, Any]
 OPEN = {"by": "", "at": ""}
 # Added to a checksum, so that a text's key is larger than any CRC-32. 0 is the key for no text.
 _OF_TEXTS = 1 << 32
-# Keys of evidence that change when the user keeps a record; fields of a record that people change.
+# Keys of evidence that change when the user keeps (confirms) a record; fields that users edit.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 

@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: views are created. Raises StoreUnavailable for an older database."""
+        """Return None: the caller creates a view. Raises StoreUnavailable for an older database."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."
@@ -90,7 +90,7 @@ def memory_of(settings: Settings, project_id: str) -> Memory:
 
 
 def summaries(home: str, domain: str = "") -> list[Summary]:
-    """Return the projects that have memories (in `domain`, if given), last changed first."""
+    """Return the projects with memories (in `domain`, if given), most recently changed first."""
     registry = registry_file.read_registry(home)
     where, values = ("domain = ?", (domain,)) if domain else ("1", ())
     listed = []

@@ -1,10 +1,11 @@
 """The registry of this home: the project of each folder, by the folder's keys.
 
-`registry.json` assigns the keys to projects. Each project's folder in home has a card
-(`project.json`), a second copy of its keys, from which a lost or damaged registry is rebuilt. A
-repository's remote, or a repository to which a `.git` file points, is only a claim: an unpacked
-archive can make the same claim. If a new folder claims a known project, the folder gets a separate
-project, and the user is asked (docs/decisions/0035).
+A key is the path of a folder or of its `.git`, or a git remote (see `identity`). `registry.json`
+assigns the keys to projects. Each project's folder in home has a card (`project.json`), a second
+copy of its keys, from which a lost or damaged registry is rebuilt. A repository's remote, or a
+repository to which a `.git` file points, is only a claim: an unpacked archive can make the same
+claim. If a new folder claims a known project, the folder gets a separate project, and the user is
+asked (docs/decisions/0035).
 """
 
 import os
@@ -22,7 +23,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 Cards = Mapping[str, Mapping[str, Any]]
 
 REMOTE = "remote:"
-# The file of all projects in home, and the card of one project, in its own folder.
+# The registry's file in home, and the name of the card's file in each project's own folder.
 REGISTRY, CARD = "registry.json", "project.json"
 # The text in the registry file just before the checksum, which is the last field.
 SUM_MARK = ',\n "sum": "'
@@ -80,7 +81,7 @@ def registry_stamp(home: str) -> files.Stamp:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and cards of `names` by id ('' keeps a card's name). Raises OSError."""
+    """Write the registry, and cards of projects in `names` ('' keeps a name). Raises OSError."""
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -104,23 +105,23 @@ def registry_lock(home: str) -> files.Locked:
 
 
 def read_card(home: str, id_: str) -> dict[str, Any]:
-    """Return a project's card with id, name and keys; empty if the project has no card."""
+    """Return a project's card file (its id, name and folders' keys); {} if the file is missing."""
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
 def read_cards(home: str) -> dict[str, dict[str, Any]]:
-    """Return the cards of all projects of this home, by project id."""
+    """Return the card files of all projects of this home, by project id."""
     return {id_: read_card(home, id_) for id_ in project_ids(home)}
 
 
 def has_lost_card(home: str, id_: str) -> bool:
-    """Return True if a registered project lacks the card that its registration wrote."""
+    """Return True if a registered project lacks the card file that its registration wrote."""
     card = os.path.join(folder_of(home, id_), CARD)
     return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of the first settled key, or of the first known key; '' if all are new."""
+    """Return the project of the first key the user settled, else of the first known key, or ''."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
@@ -210,7 +211,7 @@ def project_ids(home: str, registry: Registry | None = None) -> list[str]:
 
 
 def _read(cards: Cards) -> Registry:
-    """Return a registry made from the cards; a key belongs to the project whose card settles it."""
+    """Return a registry from projects' cards; among cards with the same key, a settled one wins."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -224,7 +225,7 @@ def _read(cards: Cards) -> Registry:
 
 
 def missing_keys(cards: Cards, registry: Registry) -> list[str]:
-    """Return the keys on cards that the registry lacks or assigns to another project."""
+    """Return keys on projects' cards that the registry lacks or assigns to a different project."""
     return [key for key, id_ in _read(cards).keys.items() if registry.keys.get(key) != id_]
 
 
@@ -269,7 +270,7 @@ def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
 
 
 def folder_in(key: str) -> str:
-    """Return the folder to which a key belongs: its path, or the folder that contains a `.git`."""
+    """Return the folder to which a key refers: the key's path, or the parent of a `.git` folder."""
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
@@ -281,7 +282,7 @@ def folders_of(registry: Registry, id_: str) -> list[str]:
 
 
 def folders_in(keys: Iterable[str]) -> list[str]:
-    """Return the folders in these keys, each once. A remote's key has no folder."""
+    """Return the folders to which these keys refer, each once. A remote's key has no folder."""
     folders = (folder_in(key) for key in keys if not key.startswith(REMOTE))
     return list(filter(os.path.isabs, dict.fromkeys(folders)))
 

@@ -49,7 +49,7 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
-    """Yield (project id, folder) for each registered key of this home that contains a folder."""
+    """Yield (project id, folder) for each key of this home's registry that refers to a folder."""
     for key, owner in registry_file.read_registry(home).keys.items():
         for folder in registry_file.folders_in((key,)):
             yield owner, folder

@@ -51,7 +51,7 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The user's text before and after the block, with foreign lines; the block's lines by id."""
+    """The user's text before the block, and inside or after it; the block's own lines by id."""
 
     before: str
     after: str
@@ -171,7 +171,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the index after the block that begins at `at`, its own lines, and foreign lines."""
+    """Return the index after the block that begins at `at`, its own lines by id, and others."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END
