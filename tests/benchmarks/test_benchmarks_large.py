@@ -29,7 +29,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_every_command_is_either_measured_or_listed_as_left_out(large: Any, tmp_path: Path) -> None:
+def test_every_command_is_either_timed_or_listed_as_excluded(large: Any, tmp_path: Path) -> None:
     commands = large.large_commands
     samples = commands.Samples(("r",) * 5, ("e",) * 5, "operation", "session")
 

@@ -1,4 +1,4 @@
-"""Native notes in recall: found by the words asked for, beside the records, never in a prompt."""
+"""Notes in the client's memory files: recall finds them beside records; prompts never show them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_r2_notes_in_client_memory_files_are_found_in_addition_to_records(memory
 
 
 @pytest.mark.parametrize("question", ["deploying shoes?", "k8s", '"in pairs"', "the rollout"])
-def test_a_native_note_is_found_by_stems_spellings_phrases_and_synonyms(
+def test_a_note_in_a_client_memory_file_is_found_by_stem_spelling_phrase_and_synonym(
     memory: Memory, question: str
 ) -> None:
     put(memory, "- Deploys of shoes go out in pairs, by Kubernetes\n- Socks do not\n")
@@ -117,7 +117,7 @@ def test_filters_in_a_question_apply_to_notes(memory: Memory, narrowed: str, cou
     assert len(native_texts(ask(memory, narrowed))) == count
 
 
-def test_an_old_native_note_is_marked_as_stale(memory: Memory) -> None:
+def test_a_note_in_an_old_client_memory_file_is_marked_as_stale(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo\n", changed_s=1748779200)  # 2025-06-01
 
     (hit,) = ask(memory, "Argo").hits
@@ -136,7 +136,9 @@ def test_an_unreadable_note_file_is_reported_and_other_notes_are_found(memory: M
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_native_notes_are_not_returned_without_a_graph(tmp_path: Path, memory: Memory) -> None:
+def test_notes_in_client_memory_files_are_not_returned_without_a_graph(
+    tmp_path: Path, memory: Memory
+) -> None:
     remember(memory, "Pagination uses opaque cursors")
     put(memory, "- Deploys go through Argo\n")
     memory.close()
@@ -150,7 +152,7 @@ def test_native_notes_are_not_returned_without_a_graph(tmp_path: Path, memory: M
     assert answer.failures[-1] == GRAPH_REQUIRED
 
 
-def test_native_notes_are_not_injected_into_prompts(memory: Memory) -> None:
+def test_notes_in_client_memory_files_are_not_injected_into_prompts(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo in the shop\n")
 
     assert native_texts(ask(memory, "How does Argo deploy the shop?"))

@@ -205,7 +205,7 @@ def test_a_prompt_gets_a_memory_block_with_the_fact_and_its_id(fabric: Fabric) -
     assert record.id[-8:] in injection.text
 
 
-def test_the_example_question_typed_as_a_prompt_gets_its_memory(fabric: Fabric) -> None:
+def test_a_question_typed_as_a_prompt_gets_the_memory_that_answers_it(fabric: Fabric) -> None:
     remember(
         fabric.memory,
         "Use cursor-based pagination for all list endpoints",

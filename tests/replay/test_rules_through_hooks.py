@@ -337,7 +337,9 @@ def test_a_rule_with_local_scope_applies_only_in_its_own_session(hooks: HookRunn
     assert own["permissionDecision"] == "deny"
 
 
-def test_a_rule_that_refused_a_call_is_recorded_as_shown(hooks: HookRunner) -> None:
+def test_a_rule_that_blocked_a_call_is_logged_as_a_memory_shown_to_the_session(
+    hooks: HookRunner,
+) -> None:
     rule = remember(hooks, STYLE, "git push")
     for _ in range(2):
         bash(hooks, "git push")

@@ -164,7 +164,7 @@ def test_an_agent_type_with_a_domain_gets_memories_labelled_with_that_domain(
     assert "ten days" in given and "ten years" not in given
 
 
-def test_an_agent_type_without_a_domain_gets_unlabelled_memories_for_its_task(
+def test_an_agent_type_without_a_domain_gets_memories_for_its_task_without_a_domain_label(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")

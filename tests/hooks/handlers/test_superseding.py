@@ -129,7 +129,7 @@ def test_words_after_instead_of_supersede_only_a_decision_on_the_same_subject(
     assert old.superseded_by == ""
 
 
-def test_an_open_question_is_shown_at_each_start_until_a_note_answers_its_id(
+def test_an_open_question_is_shown_at_each_start_until_a_note_with_its_id_answers_it(
     client: SimulatedClient,
 ) -> None:
     client.note("open", "The region that hosts the order archive is not chosen")

@@ -201,7 +201,9 @@ def test_progress_is_passed_to_the_next_worker_and_extends_the_lease(memory: Mem
     assert claimed(memory, "w2", NOW + 10 * LEASE_S).progress == {"step": 3}
 
 
-def test_a_failing_text_is_retried_with_growing_delays_and_finally_given_up(memory: Memory) -> None:
+def test_a_text_whose_processing_fails_is_retried_with_growing_delays_and_then_given_up(
+    memory: Memory,
+) -> None:
     id_, now, waits = one(memory), NOW, []
     for attempt in range(1, ingest_queue.MAX_ATTEMPTS + 1):
         assert claimed(memory, "w1", now).attempts == attempt
