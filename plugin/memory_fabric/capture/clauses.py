@@ -83,9 +83,9 @@ _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Expressions that deny or abandon something. Clauses that contain one state no relation: a needless
-# entry loses a relation, a missing entry creates a false one. Two phrases (`_COMPARED`) are exempt:
-# "use X, not Y" only compares, and "No, we use X" denies the previous statement.
+# Expressions that deny or abandon something. A clause with such an expression states no relation: a
+# needless entry loses a relation, a missing entry creates a false one. Two phrases (`_COMPARED`)
+# are exempt: "use X, not Y" only compares, and "No, we use X" denies the previous statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"

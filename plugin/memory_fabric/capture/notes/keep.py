@@ -231,7 +231,7 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, even if in other words or undone since."""
+    """Return True if the session noted this before, in these or other words, even if undone."""
     of_session = f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL"
     earlier = memory.find_records(of_session, (session,))
     noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
@@ -259,7 +259,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
             return Kept(is_new=False)  # the record is already closed
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # If the record was reopened after `said.at`, this line is being read for the second time.
+    # If the record was reopened after `said.at`, this line is being read again: do not close it.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):

@@ -94,7 +94,7 @@ def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return those of the named memories that this agent of the session has ever been shown."""
+    """Return the `names` (memory ids) that this agent of the session has ever been shown."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
