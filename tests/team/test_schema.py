@@ -105,7 +105,7 @@ def test_the_trigger_refuses_forged_columns_even_from_roles_that_may_insert(
     superuser.execute(f"ALTER TABLE {TABLE} DISABLE ROW LEVEL SECURITY".encode())
     attempt = inserts(column, FORGED[column])
     refused = not attempt(open_connection)
-    superuser.execute(f"ALTER TABLE {TABLE} DISABLE TRIGGER keep".encode())
+    superuser.execute(f"ALTER TABLE {TABLE} DISABLE TRIGGER keep_order".encode())
 
     assert refused
     assert attempt(open_connection)

@@ -19,7 +19,7 @@ from memory_fabric.servers.http.team_words import Vocabulary
 from team.conftest import SPACE, make_space
 from team.postgres import ANN, SUPERUSER, Cluster
 
-# As many at a time as an exchange sends: a statement of all would take minutes.
+# As many at a time as an exchange sends.
 ROWS, BATCH = 16_000, 500
 # What one node may look at: the rows that are ranked, and some more.
 MOST_ROWS = 5_500

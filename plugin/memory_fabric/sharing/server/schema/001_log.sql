@@ -168,14 +168,17 @@ DECLARE
     me name := memory_fabric.caller();
     before bigint := memory_fabric.lock(in_space);
     newest bigint;
+    -- Ids first: a plan that joins both sides may read the whole space for each of them.
+    known uuid[] := ARRAY(
+        SELECT op_id FROM memory_fabric.operations
+        WHERE space = in_space AND op_id = ANY (in_ids));
     replaced uuid[];
 BEGIN
     WITH given AS (
         SELECT DISTINCT ON (id) g.*
         FROM unnest(in_ids, in_origins, in_kinds, in_payloads, in_times)
             WITH ORDINALITY AS g (id, origin, kind, payload, made_at, place)
-        WHERE NOT EXISTS (
-            SELECT FROM memory_fabric.operations WHERE space = in_space AND op_id = g.id)
+        WHERE id <> ALL (known)
         ORDER BY id, place
     ), good AS MATERIALIZED (
         SELECT id, origin, kind, made_at, place,
@@ -199,7 +202,6 @@ BEGIN
     )
     SELECT max(seq) INTO newest FROM added;
     UPDATE memory_fabric.spaces SET last_seq = newest WHERE space = in_space AND newest > before;
-    -- Ids first: a plan that joins both sides may read the whole space.
     replaced := ARRAY(
         SELECT DISTINCT b.id FROM memory_fabric.operations n, unnest(n.base) AS b (id)
         WHERE n.space = in_space AND n.seq > before);
