@@ -254,6 +254,13 @@ def test_a_name_is_replaced_by_its_kind(memory: Memory, text: str, cleaned: str)
     assert told(memory, text) == cleaned
 
 
+def test_a_name_of_one_letter_is_left_unchanged(memory: Memory) -> None:
+    known = Record("note", "C pays late", entities=(Entity("C", "company"),), confidence=0.9)
+    memory.remember(known, Provenance("cli", trust="user"))
+
+    assert told(memory, "Write the parser in C first.") == "Write the parser in C first."
+
+
 def test_a_possible_name_is_refused_unless_it_is_in_backticks(memory: Memory) -> None:
     with pytest.raises(BadInput, match="this may name somebody: Zephyrine") as refused:
         told(memory, "Run the Zephyrine checks first.")

@@ -308,7 +308,8 @@ def test_instruction_bullets_become_rules_but_descriptions_become_facts(
     (shop / "CLAUDE.md").write_text(
         "# Shop\n\nThe shop sells bicycles. Use Python 3.12.\n\n## Commands\n\n"
         "- `npm test` – runs the tests\n- Never start the server\n  unless asked\n\n"
-        "```\n- no rule\n```\n<!-- - nor this -->\n@docs/style.md\n@/etc/hostname.md\n",
+        "```\n- no rule\n```\n<!-- - nor this\n- Use spaces -->\n\n"
+        "@docs/style.md\n@/etc/hostname.md\n",
         "utf-8",
     )
 

@@ -91,6 +91,14 @@ def test_words_of_the_failed_command_line_do_not_find_a_fix() -> None:
     assert not known_in(output, [fix], command="ledgerctl rebalance --reshard")
 
 
+def test_two_words_in_a_row_count_for_more_than_the_same_words_apart() -> None:
+    what = "prisma migrate reports drift after an index by hand: `resolve --applied 0007_orders`"
+    fix = Record("solution", what)
+
+    assert known_in("migrate reports this\nstep failed, 0007_orders", [fix])
+    assert not known_in("reports of migrate\nstep failed, 0007_orders", [fix])
+
+
 def test_an_error_at_the_end_of_a_long_output_finds_its_fix() -> None:
     output = "compiling module\n" * 20_000 + "Error: force_https is not allowed\n"
 

@@ -146,9 +146,7 @@ class _Reader:
             pending.words.clear()
             self.is_script = True
             return pending
-        if c == ")" and self.in_case and not self.folders:
-            pending.words.clear()  # a pattern of `case`
-        else:
+        if c != ")" or not self.in_case or self.folders:  # else the words are a pattern of `case`
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
             self._end(pending, c + following if is_double else c)
