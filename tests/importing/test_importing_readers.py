@@ -186,10 +186,11 @@ def test_a_truncated_export_is_refused_with_an_explanation(tmp_path: Path, here:
         read(path, here)
 
 
+@pytest.mark.parametrize("where", ["home/.claude/projects/-shop/memory", "a copy"])
 def test_topic_files_of_claude_code_are_read_as_rules_with_reasons(
-    tmp_path: Path, here: Here
+    tmp_path: Path, here: Here, where: str
 ) -> None:
-    folder = tmp_path / "home" / ".claude" / "projects" / "-shop" / "memory"
+    folder = tmp_path / where
     folder.mkdir(parents=True)
     (folder / "no-mocks.md").write_text(TOPIC, "utf-8")
     (folder / "MEMORY.md").write_text("- [No mocks](no-mocks.md) — why\n- CI is Buildkite\n")

@@ -169,6 +169,14 @@ def test_filters_restrict_the_hits_of_a_question(
     assert len(texts(memory_of(BOB), "nodes hold", filters=filters)) == count
 
 
+def test_a_message_of_several_sentences_finds_records(say: Say, memory_of: MemoryOf) -> None:
+    say(ANN, record("We use PostgreSQL for billing", entities=["PostgreSQL"]))
+
+    found = texts(memory_of(BOB), "I am back at the invoices. What does billing store them in?")
+
+    assert found == ["We use PostgreSQL for billing"]
+
+
 def test_an_empty_question_returns_the_newest_records(say: Say, memory_of: MemoryOf) -> None:
     say(ANN, record("Old", created_at="2026-01-01T00:00:00.000Z"), record("New"))
 
