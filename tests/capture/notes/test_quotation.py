@@ -55,6 +55,7 @@ def test_a_quotation_is_found_despite_another_spelling(quotation: str, prompt: s
         ("永远不要", "发票号码永远不要修改"),
         ("", "run the tests before every commit"),
         ("run … the … tests … before … every commit", "run the tests before every commit"),
+        ("keep all invoices … keep all invoices", "keep all invoices for ten years"),
     ],
 )
 def test_different_or_too_few_words_are_not_a_quotation(quotation: str, prompt: str) -> None:
