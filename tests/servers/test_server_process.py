@@ -14,7 +14,10 @@ import pytest
 
 from memory_fabric.servers.mcp.protocol import INSTRUCTIONS
 from memory_fabric.servers.mcp.schema import TOOLS
+from memory_fabric.servers.mcp.stdio_server import WorkingFolder
 from servers.mcp_clients import BARE, PROTOCOL, Process, environment
+from store.support import World, create
+from store.support import entity as entity_of_memory
 
 METHOD_NOT_FOUND = -32601
 SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp.stdio_server import main; main()"]
@@ -303,6 +306,23 @@ def test_memories_imported_in_a_folder_are_served_by_the_server_of_that_folder(
 
     assert "kept" in [each["name"] for each in view["entities"]]
     assert ("of the user" in str(view)) == running
+
+
+def test_a_folder_whose_database_was_deleted_is_not_used_as_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity_of_memory("api"), store="project")
+    memory.close()
+    monkeypatch.chdir(world.project)
+    folder = WorkingFolder(world.settings(CLAUDE_PROJECT_DIR=""))
+    assert folder.begun()
+
+    (database,) = world.home.glob("projects/*/graph.db")
+    database.unlink()
+
+    assert not folder.begun()
 
 
 def test_modules_that_only_tool_calls_need_are_not_imported_at_start(tmp_path: Path) -> None:

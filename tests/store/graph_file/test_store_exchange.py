@@ -240,6 +240,17 @@ def test_the_progress_of_an_import_increases_until_the_import_is_complete(
     assert seen[-1][0] == seen[-1][1]
 
 
+def test_the_progress_of_an_export_counts_reading_as_half(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("ann"), store="user")
+    create(memory, entity("api"), store="project")
+    seen: list[tuple[int, int]] = []
+
+    exchange.export_lines(memory.databases(), lambda done, of: seen.append((done, of)))
+
+    assert [done / of for done, of in seen] == [0.25, 0.5, 1.0]
+
+
 def test_memories_of_the_project_and_the_user_are_exported_as_one_graph(world: World) -> None:
     memory = world.memory()
     create(memory, entity("ann", "by the user", kind="person"), store="user")
