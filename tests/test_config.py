@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 
 import pytest
@@ -56,6 +57,7 @@ def test_defaults_match_the_brief() -> None:
     assert settings.episodes_keep_days == 90
     assert settings.reads and settings.writes and settings.attended and not settings.ci
     assert settings.user_home == "/home/ann"
+    assert settings.origin == platform.node()
     assert settings.complaints == ()
 
 

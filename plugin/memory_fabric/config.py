@@ -279,7 +279,7 @@ class _Reading:
         try:
             value = float(stated)
         except ValueError:
-            value = low - 1
+            value = float("nan")
         if low <= value <= high:
             return value
         expected = f"{variable} must be a number from {low:g} to {high:g}"
