@@ -37,6 +37,16 @@ def test_an_exited_process_that_was_not_yet_reaped_is_detected(states: str) -> N
     assert not processes._has_ended(os.getpid(), states)
 
 
+def test_an_ended_detached_process_is_reaped_and_forgotten() -> None:
+    child = processes.start_detached([sys.executable, "-I", "-S", "-c", "pass"], os.environ)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+
+    processes.reap()
+
+    assert child not in processes._started
+    assert not os.path.exists(f"/proc/{child}")
+
+
 class Kernel:
     """What Windows would answer for one process."""
 

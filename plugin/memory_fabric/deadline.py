@@ -76,7 +76,7 @@ class _Part:
     def __enter__(self) -> Deadline:
         now_s = time.monotonic()
         if self._whole.is_limited:
-            self._whole.ends_s = now_s + max(0.0, self._ends_s - now_s) * self._share
+            self._whole.ends_s = now_s + (self._ends_s - now_s) * self._share
         return self._whole
 
     def __exit__(self, *_error: object) -> None:

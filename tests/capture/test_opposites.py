@@ -116,6 +116,12 @@ def test_opposites_are_limited_and_sorted_by_similarity_and_then_by_age() -> Non
     assert found == known[: -MAX_SHOWN - 1 : -1]
 
 
+def test_opposites_of_the_same_similarity_and_age_keep_their_order() -> None:
+    known = [said(f"Redis for sessions lost logins in run {n}", FAILED) for n in (2, 1)]
+
+    assert opposed(REDIS_WORKED, known) == known
+
+
 def test_an_opposed_record_is_shown_with_date_outcome_text_and_id() -> None:
     record = OFFSET_FAILED._replace(id="0000-1a2b3c4d", created_at="2026-01-03T10:00:00Z")
 

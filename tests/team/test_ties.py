@@ -28,6 +28,8 @@ def test_a_link_is_loaded_as_saved_from_a_file_only_its_owner_can_read(
 
     assert ties.of(home, USER) == mine and ties.of(home, "p-1") == shop
     assert mine.kind == "user" and shop.kind == "project"
+    stored = json.loads((tmp_path / "team.json").read_text())
+    assert stored[USER] == {"dsn": DSN, "space": "ann-own", "member": "ann", "me": True}
     assert (tmp_path / "team.json").stat().st_mode & 0o777 == 0o600
 
 
