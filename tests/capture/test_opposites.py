@@ -117,7 +117,7 @@ def test_opposites_are_limited_and_sorted_by_similarity_and_then_by_age() -> Non
 
 
 def test_opposites_of_the_same_similarity_and_age_keep_their_order() -> None:
-    known = [said(f"Redis for sessions lost logins in run {n}", FAILED) for n in (2, 1)]
+    known = [said(f"Redis for sessions lost logins in run {n}", FAILED) for n in (1, 2)]
 
     assert opposed(REDIS_WORKED, known) == known
 

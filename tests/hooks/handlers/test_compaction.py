@@ -196,6 +196,19 @@ def test_a_subagent_can_get_its_memories_again_after_its_compaction(
     assert given == [True, False, True]
 
 
+def test_a_rule_that_was_deleted_from_memory_md_is_restored(client: SimulatedClient) -> None:
+    client.note("rule", "Never deploy on a Friday")
+    client.starts("session-2")
+    path = client.memory_md_file()
+    assert "- [rule" not in compacted(client, "session-2")
+
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if "Friday" in line)
+    path.write_text("".join(lines[:at] + lines[at + 2 :]), "utf-8")
+
+    assert "- [rule" in compacted(client, "session-2")
+
+
 def test_superseded_or_forgotten_records_are_not_restored(client: SimulatedClient) -> None:
     client.note("decision", DECISION)
     memory = client.memory()

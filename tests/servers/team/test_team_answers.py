@@ -11,13 +11,14 @@ import pytest
 
 from memory_fabric.servers.http import team_keys
 from memory_fabric.servers.http.keys import digest_of
+from memory_fabric.servers.http.team_access import Connections
 from memory_fabric.servers.http.team_keys import Holder
 from memory_fabric.sharing.server.connect import Connection, connect
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.server.spaces import remove
 from servers.team.serving import Served, command, new_key, serving
 from team.conftest import SPACE, Place
-from team.postgres import ANN, BOB, OWNER, Cluster
+from team.postgres import ANN, BOB, OWNER, SUPERUSER, Cluster
 from team.statements import record, withdrawal
 
 ASKED = "v1/memory/recall?q=when+are+deploys"
@@ -121,3 +122,17 @@ def test_the_version_number_of_a_space_increases_with_each_committed_change(
     states.append(state())
 
     assert states == sorted(set(states))
+
+
+def test_a_connection_that_the_database_closed_is_replaced(
+    postgres: Cluster, of_owner: str
+) -> None:
+    connections = Connections(of_owner)
+    process = connections.run(lambda connection: connection.info.backend_pid)
+    with closing(postgres.connect(SUPERUSER)) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (process,))
+
+    answer = connections.run(lambda connection: connection.execute("SELECT 1").fetchone())
+
+    connections.close()
+    assert answer == (1,)

@@ -94,6 +94,21 @@ def test_a_lost_record_is_restored_from_its_line_in_memory_md_if_the_journal_is_
     assert RULE in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
+def test_a_lost_line_in_an_earlier_form_is_restored_with_its_quoted_words(world: World) -> None:
+    (world.local / "decisions.jsonl").unlink()
+    line = f"“{WORDS}” (noted as: {RULE})"
+    assert line in block(world)
+    world.native().write_text(block(world).replace(line, f"{RULE} (“{WORDS}”)"), "utf-8")
+
+    memory = world.memory()
+    found = adoption.missing(memory)
+    assert found is not None
+    adoption.adopt(memory, found, USER)
+
+    [rule] = memory.find_records("what = ?", (RULE,))
+    assert rule.evidence[QUOTATION] == WORDS
+
+
 @pytest.mark.parametrize("how", ["forget", "undo", "purge"])
 def test_a_removed_record_is_not_kept_in_memory_md_even_if_an_old_copy_is_restored(
     tmp_path: Path, how: str
