@@ -15,6 +15,7 @@ import pytest
 
 from cli.shell import ROOT, Shell
 from cli.terminal import interrupt
+from memory_fabric.clients import set_up
 
 LAUNCH = str(ROOT / "hooks" / "launch")
 ODD = (
@@ -98,6 +99,26 @@ def test_remove_restores_the_file_byte_for_byte(
     assert LAUNCH.encode() in written
     assert done.status == 0, done.err
     assert (settings.read_bytes() if settings.exists() else None) == before
+
+
+def test_a_setup_that_ended_right_after_the_write_can_be_removed(
+    shell: Shell, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = set_up._note
+
+    def fails_after_the_write(home: str, path: str, *new: set_up.Mark, keeps: bool = False) -> None:
+        if not keeps:
+            raise OSError("The process ended here.")
+        note(home, path, *new, keeps=keeps)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(set_up, "_note", fails_after_the_write)
+        assert shell.run("setup", "--yes", "--no-mcp").status != 0
+    assert LAUNCH in settings.read_text("utf-8")
+
+    assert shell.run("setup", "--remove", "--yes").status == 0
+
+    assert not settings.exists()
 
 
 def test_setup_leaves_all_other_settings_bytes_unchanged(shell: Shell, settings: Path) -> None:
