@@ -73,6 +73,7 @@ class TestSync:
 
         assert done.status == 1 and again.status == 0
         assert done.json["forwarded"] == {"sent": 0, "rejected": 1, "waiting": 0}
+        assert again.json["forwarded"] == {"sent": 0, "rejected": 0, "waiting": 0}
         [aside] = spool.rejected(str(shell.memory))
         assert '"field": "domain"' in spool.read(aside)["answer"]["text"]
 

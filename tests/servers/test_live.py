@@ -611,3 +611,17 @@ def test_status_reports_how_many_hooks_the_server_answered(tmp_path: Path) -> No
         sizes.append(ways.stat().st_size)
     most = live_client.MAX_WAYS_BYTES
     assert sizes == [most - 1, most, 0, 1, 2]
+
+
+def test_a_connection_of_a_second_server_stays_open_until_the_server_ends(
+    hooks: HookRunner,
+) -> None:
+    with LiveServer(hooks.environ) as server:
+        name = live_client.client_name(os.getpid())
+        with live_client.connected(os.fsencode(server.folder), name) as second:
+            second.sendall(live_client.HOLD)
+            for _ in range(10):  # more than the server has threads
+                server.said(b'{"hook_event_name": "SessionStart"}')
+            second.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                second.recv(1)

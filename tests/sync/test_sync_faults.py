@@ -348,7 +348,12 @@ def test_a_repository_address_with_a_password_or_a_foreign_protocol_is_refused()
     for url in ("ext::sh -c date", "-oProxyCommand=date", "http://git.example.org/m", "/nowhere"):
         with pytest.raises(BadAddress, match="is no address"):
             checked(url)
-    for url in ("git@git.example.org:me/m.git", "https://me@git.example.org/m.git", "ssh://h/m"):
+    for url in (
+        "git@git.example.org:me/m.git",
+        "https://me@git.example.org/m.git",
+        "ssh://h/m",
+        "http://localhost:3000/m.git",
+    ):
         assert checked(url) == url
 
 

@@ -60,9 +60,7 @@ class Floor:
     text, for which only a fix of the failure in the text is injected.
     """
 
-    def __init__(
-        self, query: Query, hits: Sequence[Hit], *, talk: bool = False, is_paste: bool = False
-    ) -> None:
+    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool, is_paste: bool) -> None:
         self.past, self.talk, self.is_paste = query.past or talk, talk, is_paste
         self.text = query.text
         self.asks_for_relations = query.traverse and query.intent == "relationship"
@@ -127,7 +125,7 @@ class Floor:
 class Part:
     """The requirements of one sentence of a prompt, or of the whole prompt, for memories."""
 
-    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
+    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool) -> None:
         self._asked = query.asked
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}

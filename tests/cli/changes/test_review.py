@@ -56,7 +56,13 @@ def filled(memory: Memory) -> dict[str, str]:
     return {
         "duplicate of": put(memory, "Deploys to staging run every night at two", created_at=BEFORE),
         "duplicate": put(memory, "Deploys to staging now run every night at two"),
-        "stale": put(memory, "Sessions are kept in Redis", created_at=OLD, valid_from=OLD),
+        "stale": put(
+            memory,
+            "Sessions are kept in Redis",
+            why="it expires them",
+            created_at=OLD,
+            valid_from=OLD,
+        ),
         "contradicted": mongo,
         "contradiction": put(
             memory, "The order archive is in Postgres", evidence={CONTRADICTS: [mongo]}
@@ -91,7 +97,7 @@ def test_review_shows_three_items_with_related_memories_and_counts_further_items
     assert filled["duplicate"][-8:] not in plain
     assert "prompt: stop. don't start it" in plain
     assert "1 near duplicate more (--limit)" in plain
-    assert "days old" in plain
+    assert "days old" in plain and "because: it expires them" in plain
     assert len(told["due"]) == 3
     kinds = ("candidate", "contradiction", "stale", "duplicate")
     others = dict.fromkeys(("rule", "imported", "shared"), 0)
