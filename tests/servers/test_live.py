@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -618,7 +619,7 @@ def test_a_connection_of_a_second_server_stays_open_until_the_server_ends(
 ) -> None:
     with LiveServer(hooks.environ) as server:
         name = live_client.client_name(os.getpid())
-        with live_client.connected(os.fsencode(server.folder), name) as second:
+        with closing(live_client.connected(os.fsencode(server.folder), name)) as second:
             second.sendall(live_client.HOLD)
             for _ in range(10):  # more than the server has threads
                 server.said(b'{"hook_event_name": "SessionStart"}')

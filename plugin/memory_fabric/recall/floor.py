@@ -125,7 +125,7 @@ class Floor:
 class Part:
     """The requirements of one sentence of a prompt, or of the whole prompt, for memories."""
 
-    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool) -> None:
+    def __init__(self, query: Query, hits: Sequence[Hit], *, talk: bool = False) -> None:
         self._asked = query.asked
         wanted = concepts.concepts(query)
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in wanted}

@@ -53,6 +53,7 @@ OLD, BEFORE = "2020-01-01T00:00:00.000Z", ids.timestamp(time.time() - 60)
 def filled(memory: Memory) -> dict[str, str]:
     """Ids of one of each kind, and of what each is about."""
     mongo = put(memory, "We use MongoDB for the order archive")
+    old = {"created_at": OLD, "valid_from": OLD, "why": "it expires them"}
     return {
         "duplicate of": put(memory, "Deploys to staging run every night at two", created_at=BEFORE),
         "duplicate": put(memory, "Deploys to staging now run every night at two"),
