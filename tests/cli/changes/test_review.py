@@ -57,13 +57,7 @@ def filled(memory: Memory) -> dict[str, str]:
     return {
         "duplicate of": put(memory, "Deploys to staging run every night at two", created_at=BEFORE),
         "duplicate": put(memory, "Deploys to staging now run every night at two"),
-        "stale": put(
-            memory,
-            "Sessions are kept in Redis",
-            why="it expires them",
-            created_at=OLD,
-            valid_from=OLD,
-        ),
+        "stale": put(memory, "Sessions are kept in Redis", **old),
         "contradicted": mongo,
         "contradiction": put(
             memory, "The order archive is in Postgres", evidence={CONTRADICTS: [mongo]}
