@@ -299,6 +299,16 @@ def test_a_file_that_is_not_a_database_is_corrupt(tmp_path: Path, data: bytes) -
     assert raised.value.path == str(path)
 
 
+def test_a_pipe_in_place_of_a_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    os.mkfifo(path)
+
+    with pytest.raises(StoreUnavailable) as error:
+        open_database(str(path), "project", create=True)
+
+    assert error.value.remedy == "Move it away."
+
+
 def test_damage_found_while_reading_marks_the_database_for_repair(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)

@@ -314,7 +314,8 @@ def test_the_notes_folder_can_be_set_in_the_users_settings_but_not_in_the_projec
 
 
 def test_memory_md_is_not_used_if_the_project_path_is_too_long_for_a_folder_name() -> None:
-    assert memory_md.locate("/c", "/" + "a" * 250).off_because
+    assert memory_md.locate("/c", "/" + "a" * 200).off_because
+    assert not memory_md.locate("/c", "/" + "a" * 199).off_because
 
 
 def test_control_characters_are_removed_from_new_records_and_from_an_existing_block(
