@@ -1,6 +1,6 @@
 """Which tests execute which functions of the package, in all processes that a test starts.
 
-    python3 benchmarks/mutation_map.py --to FILE     about ten minutes on two quiet cores
+    python3 benchmarks/mutation_map.py --to FILE     some 20 minutes on two cores
 
 A copy of the tree, whose package reports each function at its first call during a test, runs every
 test but those of tests/e2e and tests/benchmarks. The file is SQLite: `test` (id, node, seconds of

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from command_line import run_here
+from drawn import token
 from memory_fabric.sharing.git import shared_journal
-from memory_fabric.sharing.replica import heads, inbox, outbox, wire
+from memory_fabric.sharing.replica import heads, inbox, outbox, statements, wire
 from memory_fabric.store.queries import conditions, graph, search
 from memory_fabric.store.tiers import sync
 from sharing.replicas import Home, Log, synced
@@ -148,3 +149,13 @@ def test_a_member_name_with_markup_is_shown_without_the_markup(
     assert bob.records()["Use UTC"].author == shown
     assert bob.database.rows("SELECT agent FROM observations") == [(shown,)]
     assert bob.database.rows("SELECT said_by FROM entities") == [(shown,)]
+
+
+def test_a_secret_in_a_statement_of_another_member_is_redacted() -> None:
+    secret = token()
+    value = {"entity": "deploy job", "text": f"It logs in with {secret} each night"}
+
+    stored = statements.fields("observation", wire.key_in("observation", value), value)
+
+    assert stored is not None and stored["entity"] == "deploy job"
+    assert secret not in stored["text"] and stored["text"].endswith("each night")
