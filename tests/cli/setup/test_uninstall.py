@@ -12,6 +12,7 @@ import pexpect
 import pytest
 
 from cli.shell import Shell
+from cli.terminal import interrupt
 
 DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
 ODD = (
@@ -254,9 +255,9 @@ def test_uninstall_changes_nothing_if_the_user_declines_or_presses_ctrl_c(
             terminal.expect_exact(question)
     if how == "no":
         terminal.sendline("n")
+        terminal.expect(pexpect.EOF)
     else:
-        terminal.sendcontrol("c")
-    terminal.expect(pexpect.EOF)
+        interrupt(terminal)
 
     assert "memory-fabric: stopped; nothing was changed." in str(terminal.before)
     terminal.wait()
