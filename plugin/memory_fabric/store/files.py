@@ -299,8 +299,9 @@ def write_atomic(
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
     link to a regular file of the same user is followed, because users link their settings. Large
-    content may be passed as an iterable. If `still` returns False for the file to be replaced,
-    nothing is changed. If not `durable`, a power failure may undo it. Raises NotRegular, OSError.
+    content may be passed as an iterable. `still` is called with the path of the file to be
+    replaced; if it returns False, nothing is changed. If not `durable`, a power failure may undo
+    the replacement. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -318,17 +319,20 @@ def write_atomic(
             os.close(handle)
         if still is None or still(target):
             ours = stamp(beside)
-            if still is not None and _swap(beside, target):
+            if still is None or not _swap(beside, target):
+                _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
+                return True
+            is_replaced = False
+            try:
                 is_replaced = still(beside)
+            finally:
                 if not is_replaced:
                     # Another program replaced the file after the check: put its version back.
                     _swap(beside, target)
                     if stamp(beside) != ours:  # it replaced ours, too: its newer version counts
                         _swap(beside, target)
-                remove(beside)
-                return is_replaced
-            _replace(beside, target, 1 if os.name == "posix" else REPLACE_TRIES)
-            return True
+            remove(beside)
+            return is_replaced
     except BaseException:
         remove(beside)
         raise
