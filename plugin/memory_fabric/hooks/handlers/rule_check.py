@@ -72,7 +72,7 @@ def _reply_once(
         # A question shows the rule only to the user, and so uses none of the assistant's context.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
-        is_held = reply.refusal and effects.DENY not in used
+        is_held = reply.refusal and effects.DENY not in used  # a denial leaves the model no choice
         is_asked = reply.question and not reply.refusal
         sessions.record_injections(
             database,
