@@ -89,6 +89,9 @@ def test_an_unresponsive_host_does_not_delay_hooks_and_is_reported_once(alone: H
     assert "the shared log of shop is not exchanged: Cannot connect" in notice
     assert "tries again" in notice
     assert alone.state.cause == "NoAnswer"
+    logged = (alone.home / "logs/memory-fabric.log").read_text("utf-8")
+    assert logged.count("team (shop): NoAnswer; memory-fabric team status says more") == 3
+    assert "127.0.0.1" not in logged and f"{ANN}@" not in logged
     assert "Cannot connect" in alone.run("team", "status").out
     assert "Cannot connect" in alone.run("status").out
     checks = {check["name"]: check for check in alone.run("doctor", "--json").json}

@@ -136,7 +136,9 @@ def note_failure(memory: Memory, tie: ties.Tie, error: errors.FabricError) -> No
     new["next_at"] = now_s + ties.delay_after(before.failures + 1, random.random())
     new["since"] = before.since or ids.timestamp(now_s)
     ties.update_state(home, tie.key, **new)
-    log.note(home, settings.data_dir, f"team ({tie.space}): {error}")
+    # PostgreSQL's errors contain the address of the database, which must not get into a log.
+    text = str(error) if tie.via else f"{cause}; memory-fabric team status says more"
+    log.note(home, settings.data_dir, f"team ({tie.space}): {text}")
     quiet_s = 0.0
     if isinstance(error, Passing) and before.last_success:
         quiet_s = OFFLINE_QUIET_S if isinstance(error, NoAnswer) else PASSING_QUIET_S
