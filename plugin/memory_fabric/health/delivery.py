@@ -180,7 +180,7 @@ def lost(
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the client's version and its marks of prompts' authors in the newest transcript."""
+    """Check the newest transcript: the client's version, and its marks of who wrote a prompt."""
     for path in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(path, 256 << 10))

@@ -147,7 +147,7 @@ class Sandbox:
 
 
 def prove(root: str) -> list[Finding]:
-    """Check that a record can be stored, recalled and purged. Raises OSError if no hook starts."""
+    """Test storing, recall and purge in a temporary home. Raises OSError if no hook starts."""
     deleted = tempfile.TemporaryDirectory(prefix="memory-fabric-prove-", ignore_cleanup_errors=True)
     with deleted as folder:
         sandbox = Sandbox(root, folder, "canary-cage")

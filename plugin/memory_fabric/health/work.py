@@ -115,7 +115,7 @@ def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Itera
 
 
 def ingested(memory: Memory) -> ingest_queue.Backlog:
-    """Return the backlog of ingested texts; an empty one if the database cannot be read."""
+    """Return the backlog of ingested texts; empty if the database fails, which its tier reports."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -232,7 +232,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     counts = {"sent": 0, "rejected": 0, "waiting": len(spool.waiting(settings.home))}
     if not settings.forward_url or not counts["waiting"]:
         return "", counts if settings.forward_url else None, []
-    from memory_fabric.forwarding import sender  # it may use the network
+    from memory_fabric.forwarding import sender  # imported late: it may use the network
     from memory_fabric.forwarding.sender import over_network
 
     if not sender.may_send(settings):
@@ -372,7 +372,7 @@ def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) ->
 
 
 def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
-    """Return a sentence about unread sessions that a client will soon delete, or an empty list."""
+    """Return a sentence about unread sessions that a client will delete, as a list; [] if none."""
     due = [s for s in past_sessions.to_read(sessions) if s.transcript.deleted_s]
     if not due:
         return []

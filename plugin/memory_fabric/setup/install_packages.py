@@ -24,7 +24,7 @@ from memory_fabric.setup.packages import MARKER
 TOOL_TIMEOUT_S = 900
 # Environment variables that would make pip and uv use a different Python.
 FOREIGN_VARIABLES = "PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__".split()
-# Variables of pip and uv for access to an index. Other variables could change what is installed.
+# Variables of pip and uv for access to an index. Others could change what is installed, or where.
 REACHING_VARIABLES = frozenset(
     """PIP_CERT PIP_CLIENT_CERT PIP_DEFAULT_TIMEOUT PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL
     PIP_NO_CACHE_DIR PIP_NO_INDEX PIP_PROXY PIP_RETRIES PIP_TIMEOUT PIP_TRUSTED_HOST UV_CACHE_DIR
@@ -253,7 +253,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders in which to look for programs: those of PATH outside the project."""
+    """Return the folders to search for programs: absolute ones of PATH, outside the project."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [

@@ -125,7 +125,7 @@ def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
     """
     import zlib  # faster to import than hashlib, and sufficient here
 
-    # With an empty folder, the paths would be relative, and a project's files could be used.
+    # An empty path means the current folder: its files would then decide what is installed.
     if not data_dir or not plugin_root:
         return ""
     interpreter = f"{base_interpreter()} {PYTHON_TAG}" if kind == "env" else ""
@@ -160,7 +160,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        # Check again: another process may have finished just before the lock was acquired.
+        # Check again: another process may have finished or failed before the lock was acquired.
         if not _is_due(data_dir, plugin_root, insist):
             return NOT_STARTED
         unlink(error_file(data_dir))  # of an earlier attempt

@@ -88,7 +88,7 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If the file (but not its folder) was removed or replaced, save its last operations.
+            # If the file (but not its folder) was removed or replaced, journal its last operations.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 

@@ -157,7 +157,7 @@ class Database:
 
 
 class Transaction:
-    """A context manager that runs a transaction, yields its connection and translates errors."""
+    """A context manager for BEGIN IMMEDIATE … COMMIT; yields the connection, translates errors."""
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last

@@ -185,7 +185,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return a file's text with invalid bytes replaced, or None. Raises as `read_bytes` does."""
+    """Return a file's text (bad bytes replaced); None if missing. Raises as `read_bytes` does."""
     data = read_bytes(path, max_bytes)
     return None if data is None else data.decode("utf-8", "replace")
 

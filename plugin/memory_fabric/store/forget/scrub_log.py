@@ -134,7 +134,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Return a JSON value with a marker for each match, even for a match across a list of words."""
+    """Replace matches in a JSON value, even across a list of words; without any, return `value`."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):

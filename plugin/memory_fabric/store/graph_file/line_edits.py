@@ -83,7 +83,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return the items changed by these operations; None for many items or unusual operations."""
+    """Return the items changed by these operations; None if there are too many, or unusual ones."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}

@@ -24,7 +24,7 @@ MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
 MAX_BLOB_BYTES = 2 << 20
 # Limits of one call of `update`: records, and bytes of files. The next call continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Maximums while the user waits: files compared per record, and bytes read of a file (in 0.4 ms).
+# Limits while the user waits: files compared per record, and size of a file to be read (0.4 ms).
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")

@@ -241,8 +241,8 @@ _CROSSING = """
 
 
 class DomainCounts(NamedTuple):
-    """The row counts of each domain in TABLES_BY_DOMAIN; the number of cross-domain relations, and
-    the `first` of these relations, with the fields of CROSSING.
+    """For each domain, its row counts in the order of TABLES_BY_DOMAIN; the number of cross-domain
+    relations, and the `first` of these relations, with the fields of CROSSING.
     """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -287,7 +287,7 @@ _WEEK_DUE = (
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
     f"AND EXISTS (SELECT 1 FROM records WHERE created_at >= ?2 AND {_OWN})"
 )
-# Sets a key of `meta` if its old value meets a condition, which is appended to the statement.
+# Sets a key of `meta` unless another session has changed it; a test of its old value is appended.
 _TAKE = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value"
 # The key in `meta` for the day when arrivals were last shown, and the last record's row then.
 ARRIVALS_TOLD = "arrivals told at"

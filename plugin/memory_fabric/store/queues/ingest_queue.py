@@ -33,7 +33,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: the text of `length` characters was stored, now or before (`repeated`)."""
+    """Outcome: the text of `length` characters is stored; if `repeated`, under its earlier `id`."""
 
     id: str
     length: int
@@ -65,7 +65,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts not done; `oldest_at` is the arrival time of the oldest open text."""
+    """Counts of texts not done; `oldest_at` is when the oldest waiting or working text arrived."""
 
     waiting: int = 0
     working: int = 0

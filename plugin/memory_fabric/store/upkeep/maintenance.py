@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make due backups; delete old rows, and turns and texts that are over `keep_days` days old."""
+    """Make due backups; delete expired rows; turns and texts expire after `keep_days` (0: all)."""
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
     sync.expire(memory, "turns", _ago(keep_days))
