@@ -195,7 +195,7 @@ def plugin_folder(sight: Sight) -> Finding:
 
 
 def hook_events(sight: Sight) -> Finding:
-    """Check that the hooks in settings files, if there are any, cover all events."""
+    """Check that hooks set by hand, if any, cover all events; the plugin's are in hooks.json."""
     by_hand = settings.hooks_by_hand(sight.layers)
     missing = [event for event in sight.events if event not in {hook.event for hook in by_hand}]
     if by_hand and missing:

@@ -222,7 +222,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return the variables that the project's settings files set; if unreadable, all variables."""
+    """Return the names of variables that the project's settings set; if unreadable, all names."""
     names: set[str] = set()
     project = _project(environ)
     for file in ("settings.json", "settings.local.json") if project else ():

@@ -29,7 +29,7 @@ def flush(memory: BaseMemory) -> None:
     # The key is created now because a queue will need it when home cannot be written.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
-    from memory_fabric.store.projects import file_states  # imported late: not for a session's start
+    from memory_fabric.store.projects import file_states  # imported late: unused at session start
 
     _attempt(memory, "files that records name", partial(file_states.update, memory))
     for database in memory.databases():
@@ -75,7 +75,7 @@ def share(memory: BaseMemory) -> int:
 
 def restore_journals(memory: BaseMemory) -> int:
     """Append records of the graph to the journals that lack them; return the count of lines."""
-    from memory_fabric.sharing.git import location  # imported late: not for a session's start
+    from memory_fabric.sharing.git import location  # imported late: unused at session start
 
     restored, words = 0, _keeps_words(memory)
     for database in memory.databases():
@@ -99,7 +99,7 @@ def promote(memory: BaseMemory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, memory.project.root)
     shown_ids: tuple[str, ...] = ()
     if not notes.off_because:
-        from memory_fabric.sharing.git import adoption  # imported late: not for a session's start
+        from memory_fabric.sharing.git import adoption  # imported late: unused at session start
 
         # The lock file is in home, so that the client's folder gets no new file.
         lock = files.lock_path(memory.settings.home, notes.path)
@@ -206,7 +206,7 @@ def _note_shown(memory: BaseMemory, project: Database, root: str, shown_ids: Seq
 
 def _export(memory: BaseMemory, database: Database) -> None:
     if journal.has_unexported(database):
-        from memory_fabric.sharing.git import location  # imported late: not for a session's start
+        from memory_fabric.sharing.git import location  # imported late: unused at session start
 
         folder = location.journal_folder(memory, database.kind)
         is_local = memory.project is not None and folder == memory.project.local
@@ -223,7 +223,7 @@ def _keeps_words(memory: BaseMemory) -> bool:
 
 
 def _sign_own_lines(memory: BaseMemory) -> None:
-    from memory_fabric.sharing.git import adoption  # imported late: not for a session's start
+    from memory_fabric.sharing.git import adoption  # imported late: unused at session start
 
     now, before = own_lines.stamps(memory)
     if now != before or not adoption.is_signed(memory):
