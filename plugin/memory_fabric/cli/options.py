@@ -52,6 +52,6 @@ STEP = option("--step NAME  Make this one step with others of the name, for `und
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:
-    """Raise BadInput if the user chose more than one of several options."""
+    """Raise BadInput with this text if more than one of the options `chosen` is used."""
     if sum(map(bool, chosen)) > 1:
         raise BadInput(field, text, remedy=remedy)

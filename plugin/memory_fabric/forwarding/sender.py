@@ -33,7 +33,7 @@ from memory_fabric.text import cut, one_line, without_controls
 LOCK = "sending.lock"
 # The delay doubles from the first value up to the last; a random part, at most half, is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# The maximum length of a pause and of the process's life. Later, a hook starts a new sender.
+# Limits of one pause and of the process's lifetime; beyond them, a later hook starts a new sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 # A round ends only after this many consecutive failures, because one bad item may cause a failure.
 TRIES_OF_A_ROUND = 2

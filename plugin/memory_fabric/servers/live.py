@@ -24,7 +24,7 @@ THREADS = 4
 TURN_S = 0.025
 # Timeout in seconds for reading from a hook, because a hook sends without delay.
 SAY_S = 1.0
-# A hook revokes its event this many seconds after the event's time limit, or after MAX_LIMIT_S.
+# A hook revokes its event this many seconds after its time limit, at the latest after MAX_LIMIT_S.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
 # The shortest time limit of a prompt's event in seconds, however long its hook took to start.
 LEAST_S = 1.0

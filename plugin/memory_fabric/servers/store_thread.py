@@ -1,5 +1,5 @@
 """The thread that owns the memory, so that the thread that reads requests never waits for a disk.
-Jobs run in the order of their arrival, so that every read sees all earlier writes.
+Jobs run one by one, in order of arrival: no update is lost, and a read sees all earlier writes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class StoreThread:
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted = None) -> None:
-        """Queue `job(memory)`; then call `done(value, error)`. Skip the job unless `wanted()`."""
+        """If still `wanted()`, run `job(memory)` in the thread, then call `done(value, error)`."""
         self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:

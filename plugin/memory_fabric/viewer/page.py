@@ -62,7 +62,7 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the policy that permits the page's scripts and styles and, if `live`, its server."""
+    """Return the policy, which permits scripts and styles by hash and, if `live`, the server."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))

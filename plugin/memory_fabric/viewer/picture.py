@@ -34,7 +34,7 @@ MAX_TOUCHED = 100
 MAX_STEPS = 3
 # Maximum number of items listed for review, for each kind; the totals count all items.
 MAX_DUE = 200
-# Only this many of the newest records are checked for near duplicates, which takes time.
+# How many of the newest records are checked for near duplicates, which slows each load of the page.
 MAX_COMPARED = 500
 # The page shows the benefit of the memory for these weeks, including the current one.
 WORTH_S = 8 * counts.WEEK_S
@@ -196,7 +196,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, including all in `near`, and the number of their duplicates."""
+    """Return the entities to show, including all in `near`, and how many are in two databases."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))

@@ -212,7 +212,7 @@ def _import_from(
 
 @contextmanager
 def _reporting(path: str) -> Iterator[None]:
-    """Raise BadInput for errors in reading the file, which the `with` block raises."""
+    """Raise BadInput if the `with` block fails to read the file `path`."""
     try:
         yield
     except OSError as error:

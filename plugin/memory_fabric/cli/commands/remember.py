@@ -122,7 +122,7 @@ def remember(
 def _checked(
     kind: str, scope: str, *, success: bool, failed: bool, instead: str, for_all: bool
 ) -> tuple[str, str]:
-    """Return the record's type ('' if not given) and scope. Raises BadInput if options conflict."""
+    """Return the record's type ('': infer it) and scope. Raises BadInput if options conflict."""
     if success and failed:
         text = "--success and --failed contradict each other."
         raise BadInput("--success", text, remedy="Use one of them; two outcomes are two memories.")

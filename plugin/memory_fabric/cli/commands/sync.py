@@ -27,7 +27,7 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.tiers import sync as tiers
 from memory_fabric.text import many
 
-# Seconds to wait for another process that exchanges memories; only reading a whole log is longer.
+# Seconds to wait for an exchange by another process; only reading a whole log takes longer.
 WAIT_S = 30.0
 NOT_TIED = "Nothing is exchanged with other machines: memory-fabric sync git URL begins that."
 

@@ -227,7 +227,7 @@ def _show_text(memory: Memory, text: QueuedText, as_json: bool) -> int:
     ingest = ingest_queue.ingest_of(memory, text.id)
     if ingest is None:
         raise NotFound(text.id, f"{text.id} was dropped meanwhile.")
-    # Redact again, because the user may have added redaction rules since the text was stored.
+    # Redact again, because rules of redaction may have been added since the text was stored.
     summary = without_secrets(ingest.session_summary)
     decisions = tuple(map(without_secrets, ingest.key_decisions))
     ingest = ingest._replace(session_summary=summary, key_decisions=decisions)

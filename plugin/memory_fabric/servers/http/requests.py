@@ -29,7 +29,7 @@ BODY_S = 10.0
 JSON_TYPE = "application/json"
 # Prefixes of pydantic's own names for the variants of a type, which an error path may contain.
 _INNER = ("constrained-", "function-", "list[")
-# A time that a sender specifies may be this far in the future, because clocks are inexact.
+# A stated time may be this far in the future, because clocks are inexact and zones may be missing.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100

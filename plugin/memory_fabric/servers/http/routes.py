@@ -239,7 +239,7 @@ class McpEndpoint:
 
 
 def document(paths: Collection[str] = (), *, keys_are_needed: bool) -> dict[str, Any]:
-    """Return the OpenAPI description of these paths, or of all paths if none are given."""
+    """Describe these paths (default: all) in OpenAPI; state whether ingest requests need a key."""
     described: dict[str, Any] = orjson.loads((files(__package__) / "openapi.json").read_bytes())
     described["info"]["version"] = __version__
     described["paths"] = {p: m for p, m in described["paths"].items() if not paths or p in paths}

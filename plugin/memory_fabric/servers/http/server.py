@@ -46,7 +46,7 @@ MOST_BY_DEFAULT = 4
 ASKING_S = 5.0
 # Time limit in seconds for a client to read a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# The maximum bytes read from a refused body, so that its sender gets to see the response.
+# Maximum number of bytes that are read from a refused body to let its sender see the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 

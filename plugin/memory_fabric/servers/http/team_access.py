@@ -33,7 +33,7 @@ T = TypeVar("T")
 TeamJob = Callable[[team_memory.TeamMemory], T]
 # The number of threads, each with its own connection; most of the time they wait for the database.
 THREADS = 4
-# Maximum number of requests that run or wait for a thread; further requests are refused.
+# Maximum number of requests that run or wait for a thread; others are refused and may be retried.
 MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.

@@ -210,7 +210,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements that an operation lists, or all about its entities."""
+    """Withdraw the member's statements listed in an operation, or all those about its entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]

@@ -31,7 +31,7 @@ FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
 class TeamReader(reader.Reader):
-    """Queries on a space in a transaction, limited to `domains`; `failed` is the first error."""
+    """Queries in a transaction on a space's `domains` (None: all); `failed` is the first error."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class TeamReader(reader.Reader):
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def own_records_with(self, text: str) -> list[team_rows.Row]:
-        """Return the caller's records that contain the first words of a text, best match first."""
+        """Return the caller's records that contain all first words of a text, best match first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
         return [row for row in matches[wire.RECORD] if row.author == self.member]
@@ -207,7 +207,7 @@ class TeamReader(reader.Reader):
     def _matching(
         self, kinds: Words, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> dict[str, list[team_rows.Row]]:
-        """Return the matching rows of each kind, best match first; cache them for later calls."""
+        """Return the matching rows of each kind, best match first; cached for this transaction."""
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
         if search in self._matches:
             return self._matches[search]
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, entity's name, True if the key is an alias) for all keys of entities."""
+        """Return (key, entity's name, True if the key is an alias) for those keys that exist."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]

@@ -38,7 +38,7 @@ from memory_fabric.store.queues import ingest_queue
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
-# Limits of the page, so that it draws and searches smoothly; the server's search finds everything.
+# Limits of the page, so that it draws and searches smoothly; the server searches all memories.
 LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "

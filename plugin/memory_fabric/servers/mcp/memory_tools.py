@@ -279,7 +279,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Without a code, preview what would be forgotten and return a code; with it, forget that."""
+    """Preview what would be forgotten, and return a code; given this code, forget exactly that."""
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)
