@@ -69,7 +69,7 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """Start a thread that handles sample events, so that the code for real events is loaded."""
+        """Start a thread, only once, that handles sample events to load the code for real ones."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
