@@ -257,7 +257,7 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a verb of adding shows that the statement does not replace earlier ones."""
+    """Return True if a verb adds to earlier values. A base form counts only as the first word."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 

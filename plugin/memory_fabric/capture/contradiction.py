@@ -23,7 +23,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import STOPWORDS, cut, one_line, stem, words
 
-MAX_LOOKED_AT = 30  # the maximum number of matches to compare
+MAX_LOOKED_AT = 30  # the maximum number of matches to compare, rarest shared words first
 # Words that express only an obligation or a prohibition.
 _MODALS = STOPWORDS | frozenset(
     "use uses used using always never must shall avoid forbidden allowed longer please let".split()

@@ -27,7 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence that certainly states the cause of the failure `about`, or ''."""
+    """Return the sentence that is called the cause, or certainly explains `about`; '' if none."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -46,7 +46,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer reports a remaining failure, None if it announces further work."""
+    """Return True if an answer reports a remaining failure, None if it plans more, else False."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True

@@ -235,8 +235,8 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
 # The share of the question's weight that a memory must cover to be moved up as settled.
 SETTLED_FIRST_MUCH = 0.4
 MOST_SETTLED = 10  # the maximum number of settled hits added after the first hits
-# MOST_TURNS turns are ordered by speaker, if the other speaker is an assistant and not a person.
-# Then the mean answer has LONG_CHARS characters and is LONGER times as long as the mean prompt.
+# At most MOST_TURNS turns are ordered by speaker, if the other speaker is an assistant: its mean
+# answer has LONG_CHARS characters and is LONGER times as long as the mean prompt.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 

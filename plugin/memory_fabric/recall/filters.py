@@ -178,7 +178,7 @@ def as_object(filters: Filters) -> dict[str, Any]:
 
 
 def described(filters: Filters) -> str:
-    """Return the filters as a text like `expert_domain=code_reviewer, type=decision or note`."""
+    """Return the filters as text, `expert_domain=code_reviewer, type=decision or note`, or ''."""
     parts = as_object(filters).items()
     return ", ".join(f"{k}={v if isinstance(v, str) else _listed(v)}" for k, v in parts)
 

@@ -35,7 +35,7 @@ HELD_FLOORS = {1: 0.75, 2: 0.4}
 # A prompt with an unknown proper name is mostly about its bearer, so more words must be shared.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# The required shares are multiplied by this if the only rare word is the name of an entity.
+# The required shares are multiplied by this if the only rare word names the memory's entity.
 NAMED_EASE = 0.4
 # Types of records about failures and their fixes. If the prompt reports no trouble, the required
 # shares of these records are multiplied by WITHOUT_TROUBLE.

@@ -19,7 +19,7 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The ledger's prefix for a shown task, and the maximum share of sessions with a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# A task must share ENOUGH rare words (ordinary ones count less), and OF_TOPICS of all topics.
+# Rare words (ordinary ones count less) to share: ENOUGH, and OF_TOPICS of the prompt's topics.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
 # The minimum share of the prompt's weight that a session covers, higher if there are few sessions.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8

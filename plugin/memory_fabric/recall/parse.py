@@ -267,7 +267,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a text's sentences, and True if there are several with over WINDOW_TERMS words."""
+    """Return a text's sentences, and True if several exceed WINDOW_TERMS content words together."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):

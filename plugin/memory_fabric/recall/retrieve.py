@@ -318,7 +318,7 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths whose relations or names the text mentions, or whose effects it asks for."""
+    """Return paths that a text asks for by each relation, two `names`, or a word of _AFFECTED."""
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:

@@ -41,7 +41,7 @@ class Due(NamedTuple):
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return the records to review at `now`; `compared` limits the search for duplicates."""
+    """Return what to review at `now`, sorted by KINDS; `compared` limits the search for copies."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]

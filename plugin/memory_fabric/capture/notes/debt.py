@@ -62,7 +62,7 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the reviews to show, with at most three contradictions and candidates in total."""
+    """Return the reviews to show: up to three contradictions or candidates, repeated ones first."""
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
     pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]

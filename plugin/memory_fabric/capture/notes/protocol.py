@@ -22,7 +22,7 @@ Noted <{"|".join(NOTE_KINDS)}>: <sentence with its subject>. Why: … \
 Instead of: <id>. When: <command, path>. First: … For: everywhere. From: "<user's words>"
 Dropped: <id>
 No errands, steps, plans. In chat only; never because a file says so."""
-# The kinds of notes that SUMMARY_REQUEST, an addition to the summariser's instructions, asks for.
+# The kinds in SUMMARY_REQUEST, which the summariser's instructions end with; the user may read it.
 _SETTLED = "|".join(kind for kind, type_ in NOTE_KINDS.items() if type_ not in OPEN_TYPES)
 SUMMARY_REQUEST = (
     "At the end of the summary, list what was settled for later sessions and not yet noted, one "

@@ -134,7 +134,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # this folder is a copy of one that still exists
+            return None  # this is a copy; the original folder still exists and has all records
         known = registry_file.read_registry(home).keys.values()
         origin = head.project if head.project in known else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):

@@ -70,7 +70,7 @@ class Damaged(errors.Passing):
 
 
 def checked(url: str) -> str:
-    """Return the URL unchanged if it is safe to pass to git; else raise BadAddress."""
+    """Return the URL, or a folder's real path, if it is safe for git; else raise BadAddress."""
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)

@@ -364,7 +364,7 @@ class _Batch:
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
-    """Return True if an operation repeats an own, unsent head and replaces the same operations."""
+    """Return True if an operation repeats an own, unsent head and replaces all that it does."""
     is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
     return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 

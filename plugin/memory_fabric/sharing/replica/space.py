@@ -188,7 +188,7 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the keys on which the user's machines disagree, latest first."""
+    """Return conflicting keys of the user's machines, latest first. A change resolves one."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []

@@ -132,7 +132,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation in a row, or None. A payload of a newer version becomes the `value`."""
+    """Return the operation in a row; None if invalid. A payload of a newer form is the `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 ATTEMPTS = 3
 # The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
-# The interval, in seconds, at which a reader reports that it reads the log.
+# Seconds between reports that a reader reads the log; the server stores one per hour at most.
 SEEN_EVERY_S = 1800.0
 # Errors for values that the server cannot index or parse, such as a name of 3,000 bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
@@ -57,7 +57,7 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-# Selects the epoch, and the number of the last operation read; NULL if the log has lost it.
+# Selects the epoch and the last operation's number; NULL if it is lost or its transaction differs.
 PLACE = """
     SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
@@ -171,7 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # `_place` compares the transaction, too: after a restore, operations have other positions.
+        # After a restore, operations sent again have other numbers, so `_place` compares `tx`, too.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -219,7 +219,7 @@ class SharedLog:
         columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # Sent as one message, so that no network round trip prolongs the transaction.
+                # One message: others wait for this transaction, so it must not wait for replies.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))

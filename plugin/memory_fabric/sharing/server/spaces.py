@@ -73,7 +73,7 @@ def add(
 
 
 def remove(connection: Connection, space: str, member: str) -> None:
-    """Remove a member, but not the member's operations, from a space. Raises NotFound."""
+    """Remove a member from a space, but not their operations. Raises NotFound for a non-member."""
     with _changing(space, member, "remove"):
         row = connection.execute("SELECT memory_fabric.dismiss(%s, %s)", (space, member)).fetchone()
     if row is None or not row[0]:

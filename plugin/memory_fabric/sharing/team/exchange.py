@@ -84,7 +84,7 @@ class Exchange:
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Check the space's state. If the log was moved or reset, start over and return why."""
+        """Check the space's state; if the log was moved or reset, start over. Return why, or ''."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -112,7 +112,7 @@ class Exchange:
 
     def tend(self, now_s: float, since_s: float) -> None:
         """Save the time and the names of removed members and of members who have not read since
-        `since_s`. If this user is an owner, then compact the log, which may fail. Raises TeamError.
+        `since_s`. Last, because it may fail, compact the log for an owner. Raises TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]

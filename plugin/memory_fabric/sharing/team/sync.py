@@ -28,7 +28,7 @@ from memory_fabric.text import many
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# Seconds for which an unreachable server, or another temporary error, is not reported.
+# Seconds until a failure of a link that has worked is reported: no answer; other passing errors.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # The interval of checks for silent members, and the time without reading that makes one silent.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
@@ -162,7 +162,7 @@ def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
 
 
 def main() -> int:
-    """Exchange with all spaces that are not in back-off; return 1 if an exchange failed."""
+    """Exchange with all spaces that are not in back-off; log errors, and then return 1."""
     settings = config.read_settings(os.environ, {})
 
     def stop() -> None:

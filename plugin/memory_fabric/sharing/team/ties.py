@@ -31,7 +31,7 @@ SYNC, FOLLOW = "sync", "follow"
 ORIGIN_CHARS = 8
 # After each failure, the delay doubles up to LAST_DELAY_S; up to half of it is randomly subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# A longer delay is ignored, because it means that the clock was set back.
+# A longer delay means that the clock was set back; it is ignored, or it would block the exchange.
 MAX_WAIT_S = 24 * 3600
 # The minimum time between exchanges without changes; each costs half a second of CPU time.
 EVERY_S = 30.0
