@@ -207,7 +207,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
-    """Store the changed record, if its new scope requires that in another database. Raises
+    """Store the changed record, in another database if its new scope requires that. Raises
     StoreUnavailable, and BadInput if the record was forgotten in its new scope.
     """
     store = remember.kind_of(memory, new)

@@ -20,9 +20,9 @@ RARE = "rare"  # the metadata key for words of the prompt that few memories cont
 FEW_ROWS = 4
 # A concept with at least this strength is a topic; weaker concepts are mostly actions.
 SPECIFIC = 1.0
-# A relevant memory shares RARE_SHARED rare words with the prompt. If the prompt has MANY_TOPICS,
-# the memory must share SHARED_OF_MANY topics, because some memory contains any two. If the prompt
-# has at most FEW_TOPICS, sharing these is enough.
+# A relevant memory shares RARE_SHARED rare words with the prompt. If the prompt has more than
+# MANY_TOPICS topics, the memory must share SHARED_OF_MANY of them, because some memory contains any
+# two. If the prompt has at most FEW_TOPICS, sharing these is enough.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
 # The minimum share of a memory's words that the prompt contains, and the share that counts as most.
 LEAST_HELD, MOST = 0.2, 0.6

@@ -26,7 +26,7 @@ from memory_fabric.text import one_line, same_form, stem, words
 
 # The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
-# The share of common words above which a note in a summary repeats an earlier note.
+# The minimum share of common words at which a note in a summary repeats an earlier note.
 SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
@@ -38,7 +38,7 @@ class Said(NamedTuple):
     """The user's prompts in a session, and facts that decide whether quoting them earns trust."""
 
     prompts: tuple[Prompt, ...] = ()  # newest first
-    checked: bool = True  # False if no person reads the session; then no quotation earns trust
+    checked: bool = True  # False in an unattended or SDK session, where no quotation earns trust
     at: str = ""  # the time of the notes, '' for now
     is_past: bool = False  # notes of an old session must not close later records
     before: str = ""  # the assistant's message before the newest prompt

@@ -33,7 +33,7 @@ ORIGIN_CHARS = 8
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
 # A longer delay means that the clock was set back; it is ignored, or it would block the exchange.
 MAX_WAIT_S = 24 * 3600
-# The minimum time between exchanges without changes; each costs half a second of CPU time.
+# The minimum seconds between exchanges at Stop without changes; each costs half a second of CPU.
 EVERY_S = 30.0
 # Returns 1 if a linked database has changes that were not sent yet.
 WAITS = (
