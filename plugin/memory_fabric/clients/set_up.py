@@ -114,7 +114,7 @@ def with_hooks(
     """Return the change that adds the hooks to a settings file, replacing another installation's.
 
     By default, `groups` are Claude Code's hooks; {} adds none. `has_version` also adds the format's
-    version, and `has_server` the MCP server. Raises OSError, and BadInput for any other file.
+    version, and `has_server` the MCP server. Raises OSError, and BadInput for an invalid file.
     """
     command, server = launcher(root), server_of(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -270,7 +270,7 @@ def _checksum(contents: bytes) -> str:
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Create a link to the command; return (path, True if new). Raises BadInput, OSError."""
+    """Create a command link in `folder`; return (path, True if new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")

@@ -37,7 +37,7 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 DAY_S = 24 * 3600
 # The prefix of the file names of subagents' transcripts in older releases of Claude Code.
 SUBAGENT = "agent-"
-# The line with the session's agent type contains this text within the given number of bytes.
+# The line with the session's agent type contains this text within this number of its first bytes.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
 # The texts before and after a command's output in Gemini CLI's and Qwen Code's reports.
@@ -146,7 +146,7 @@ def changed_files(patch: str) -> list[str]:
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the patch that a tool call or shell command applies; '' if it is not a patch."""
+    """Return the command of a tool call or shell call if it applies a patch, and otherwise ''."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""

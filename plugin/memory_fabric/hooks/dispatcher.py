@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or the event `left` by a failed server; exit with status 0."""
+    """Answer the event on stdin, or `left`, which no server has answered; exit with status 0."""
     gc.disable()  # a hook process ends before garbage from reference cycles matters
     try:
         try:

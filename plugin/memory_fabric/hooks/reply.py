@@ -82,13 +82,13 @@ def fitted(text: str) -> str:
 
 
 MAX_INPUT_BYTES = 8 << 20
-# Input beyond the limit is read up to this size, so that the client's pipe does not break.
+# Further input is read up to this size and discarded, so that the client's pipe does not break.
 MAX_DRAINED_BYTES = 64 << 20
 STDIN, STDOUT = 0, 1
 
 
 def read_input() -> bytes:
-    """Read stdin up to one byte beyond the limit, and discard any further input."""
+    """Read stdin up to one chunk beyond the limit, and discard any further input."""
     chunks: list[bytes] = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):

@@ -54,7 +54,7 @@ def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") 
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks at a session's end, and
-# longer for other events. Prompts are limited by CPU time, because a loaded machine is slow.
+# longer for other events. CPU time is a prompt's main limit, because a loaded machine is slow.
 _PROMPT, _TOOL, _TURN = (1.5, 0.15, 0.5), (2.0, 0.5, NEVER_S), (4.0, 1.0, NEVER_S)
 _START, _COMMAND, _END = (1.6, 0.4, NEVER_S), (55.0, 5.0, NEVER_S), (0.9, 0.25, NEVER_S)
 _TEAM = " exchanges:team_exchange"
@@ -108,7 +108,7 @@ AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return those of the event's handlers in `names` that store the user's statements."""
+    """Return those of the event's handlers in `names` that store statements, notes or entries."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 

@@ -41,7 +41,7 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Log `work` that was not done, and mark lost memories. Uses no database; never raises."""
+    """Log `work` not done, and mark a prompt without memories. Uses no database; never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
@@ -54,7 +54,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event for later; return the user's notice, or '' if no statement is delayed."""
+    """Save an event for later; return the user's notice, or '' if it states nothing lasting."""
     writers = table.writers(event, names)
     if not writers:
         return ""

@@ -243,8 +243,8 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return as many of a project's newest sessions as fit in a budget of tokens, or of those begun
-    before `before` (ISO 8601). The newest session is always included, cut to the budget.
+    """Return as many of a project's newest sessions (only those begun before `before`, ISO 8601, if
+    given) as fit in a budget of tokens. The newest one is always included, cut to the budget.
     """
     lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0

@@ -184,7 +184,7 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         folders, times = [], []
         text = "\n".join(lines[start:end])
-        # The properties of a block's sessions may be separated by several characters.
+        # Any of these characters may separate the properties of a block's sessions.
         for part in text.translate(str.maketrans("();\n", ",,,,")).split(","):
             name, _, value = part.strip().partition("=")
             if name.split(" ")[-1] == "cwd" and value.strip():

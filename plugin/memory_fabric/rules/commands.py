@@ -20,7 +20,7 @@ _GIT_PROBES = words_of("probes of git")
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
 _FILTERS = words_of("filters")  # commands that only shorten or save another command's output
 _SPEAKING = frozenset("echo printf true : date".split())
-# `uv run pytest` counts as `pytest`; `sudo make` does not count as `make`, which may fail alone.
+# `uv run pytest` counts as `pytest`; `sudo make` is not `make`, which may fail without `sudo`.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
 # Runners that check everything if called without arguments: if they pass, each part passes too.

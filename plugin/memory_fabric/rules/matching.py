@@ -284,7 +284,7 @@ class Applied(NamedTuple):
     part: str  # the part of the call that matches the binding
     is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
-    missing: str = ""  # which commands of `first` have not passed
+    missing: str = ""  # which commands and activities of `first` have not passed
     passed: str = ""  # the id of the call in which `first` last passed
     is_unseen: bool = False  # it is unknown whether `first` has passed
 

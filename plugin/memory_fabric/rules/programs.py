@@ -14,7 +14,7 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# If a command's length times its values' total length exceeds this, the values are appended.
+# If a command's length times that of its values exceeds this, the values are only appended.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
 # Options that specify the folder in which a command works.

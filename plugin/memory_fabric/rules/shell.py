@@ -179,7 +179,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # ends a group
+                before.after = sign if before.after in ")\n;" else before.after  # after a group
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)

@@ -25,7 +25,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The fix is newer than the session's last compaction, so it is still in the context.
+        # The session itself stored this fix after its last compaction, so the context still has it.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 

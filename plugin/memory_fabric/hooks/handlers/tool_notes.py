@@ -27,8 +27,8 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Store the caller of an MCP tool until the server looks up the call's id. Only agent types are
-    stored; if a domain is isolated, all callers, because the server then refuses unknown callers.
+    """Store the caller of an MCP tool until the server looks up the call's id: only agents or, if
+    something is isolated, any caller, because the server then refuses unknown callers.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):

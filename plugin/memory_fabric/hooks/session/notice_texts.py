@@ -19,7 +19,7 @@ MAX_SHOWN, MAX_SHOWN_CHARS = 3, 80
 MAX_SHORT_CHARS = 120  # the length to which notes are cut after the first MAX_SHOWN notes
 # Up to this many characters from the beginning of a note identify it among several notes.
 MAX_FIRST_CHARS = 30
-# The maximum length of a shown text that may bind calls or be attributed to the user.
+# In a full notice, a record's text is cut to this length, but never the user's own words.
 MAX_NOTED_CHARS = 400
 
 

@@ -85,7 +85,7 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a failure with a fix's symptom was solved after a call with its words."""
+    """Return True if a failure with a fix's symptom ended after a call with the fix's words."""
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False

@@ -98,7 +98,7 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 def _open(memory: Memory, sign: str) -> list[Record]:
     """Return the newest unpinned questions and blockers: own (`sign` "<>") or shared ones ("=")."""
-    # These conditions match the index of open questions; `+` prevents use of the other index.
+    # These conditions match the index of open questions; `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)

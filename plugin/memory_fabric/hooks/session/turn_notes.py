@@ -174,7 +174,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:
-    """Return prompts of other sessions that share words with a sentence, at most one each."""
+    """Return prompts that share words with a sentence, at most one for each other session."""
     query = match_expression(terms(sentence)[:8])
     if not query:
         return []
